@@ -1,0 +1,40 @@
+//! Core errors as the exceptions of `giusto.errors`: the one place where they are converted.
+
+use giusto_core::error::{ChangeError, Invalid};
+use pyo3::prelude::*;
+
+/// A core error that has an exception in `giusto.errors`.
+pub(crate) trait Raise {
+    /// The exception, not yet raised.
+    fn raise(self) -> PyErr;
+}
+
+/// `giusto.errors.<class>(*arguments)`.
+pub(crate) fn exception<A>(class: &str, arguments: A) -> PyErr
+where
+    A: for<'py> pyo3::call::PyCallArgs<'py>,
+{
+    Python::attach(|py| {
+        let make = || py.import("giusto.errors")?.getattr(class)?.call1(arguments);
+        match make() {
+            Ok(value) => PyErr::from_value(value),
+            Err(error) => error,
+        }
+    })
+}
+
+impl Raise for Invalid {
+    fn raise(self) -> PyErr {
+        exception("InvalidInput", (self.field, self.value, self.expected))
+    }
+}
+
+impl Raise for ChangeError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::Invalid(invalid) => invalid.raise(),
+            Self::Unknown { kind, name } => exception("Unknown", (kind, name)),
+            Self::Duplicate { kind, name } => exception("Duplicate", (kind, name)),
+        }
+    }
+}

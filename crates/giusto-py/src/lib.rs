@@ -1,0 +1,23 @@
+//! `giusto._core`: the core as Python sees it. Conversions only; nothing is decided here.
+
+use pyo3::prelude::*;
+
+mod errors;
+mod frame;
+mod matching;
+mod output;
+mod policer;
+mod record;
+
+/// The native core of giusto.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("SOURCE_DIGEST", env!("GIUSTO_SOURCE_DIGEST"))?;
+    module.add("PROFILE", env!("GIUSTO_PROFILE"))?;
+    frame::register(module)?;
+    matching::register(module)?;
+    output::register(module)?;
+    policer::register(module)?;
+    record::register(module)?;
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! Drives giusto-core in virtual time.
