@@ -1,0 +1,125 @@
+//! Fair shares in virtual time ([Bauer07] IV-B as corrected in GUARANTEES 2.1).
+//!
+//! `S = max(v, S_prev + 1/r)`, `F = S + d`, least F first, `v := F` of the slot used, everything
+//! reset when the server goes idle. With d = 1/r this is self-clocked fair queueing; a smaller d
+//! brings a topic forward without changing its share.
+//!
+//! Tags are integers. Virtual time is counted in 1/[`TICKS`]; where 1/r is no whole number of ticks
+//! the remainder is carried, so that the j-th tag of a chain is ⌊S₀ + j·TICKS/r⌋ exactly: the error
+//! stays below one tick however long the chain is.
+
+use crate::error::Invalid;
+use crate::id::Nanos;
+use crate::input::Share;
+use crate::input::tags::Tagging;
+
+/// Ticks in one unit of virtual time: divisible by 1 to 20 and by 10⁹, so that usual rates are exact.
+pub const TICKS: u64 = 232_792_560_000_000_000;
+
+/// Busy period of a topic that has had no slot.
+const NEVER: u64 = u64::MAX;
+
+#[derive(Clone, Debug)]
+struct Topic {
+    rate: u32,
+    /// TICKS / rate, and what is left over.
+    step: u64,
+    remainder: u32,
+    deadline: u64,
+    /// S of the last slot, and the part of a tick that it is late.
+    start: u128,
+    carry: u32,
+    /// Busy period of the last slot: a chain does not outlive it.
+    period: u64,
+}
+
+impl Topic {
+    fn new(share: &Share) -> Self {
+        let rate = u64::from(share.rate);
+        Self {
+            rate: share.rate,
+            step: TICKS / rate,
+            remainder: (TICKS % rate) as u32,
+            deadline: share.virtual_deadline.unwrap_or(TICKS / rate),
+            start: 0,
+            carry: 0,
+            period: NEVER,
+        }
+    }
+
+    /// S_prev + 1/r.
+    fn chain(&mut self) -> u128 {
+        self.carry += self.remainder;
+        let whole = self.carry >= self.rate;
+        self.carry -= if whole { self.rate } else { 0 };
+        self.start + u128::from(self.step) + u128::from(whole)
+    }
+}
+
+/// Tags of `fair`.
+#[derive(Debug, Default)]
+pub(super) struct Fair {
+    topics: Vec<Option<Topic>>,
+    /// Virtual time v: F of the slot used last.
+    virtual_time: u128,
+    /// Number of the busy period, and whether a slot was used in it.
+    period: u64,
+    busy: bool,
+}
+
+impl Tagging for Fair {
+    type Tag = u128;
+
+    fn check(&self, share: &Share) -> Result<(), Invalid> {
+        if share.rate == 0 || share.rate > 1 << 31 {
+            return Err(Invalid::new("rate", share.rate, "a whole number from 1 to 2147483648"));
+        }
+        let longest = TICKS / u64::from(share.rate);
+        match share.virtual_deadline {
+            Some(deadline) if deadline > longest => {
+                let expected = format!("at most 1/rate, which is {longest} ticks");
+                Err(Invalid::new("virtual_deadline", deadline, expected))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn allot(&mut self, topic: usize, share: &Share) {
+        if topic >= self.topics.len() {
+            self.topics.resize(topic + 1, None);
+        }
+        let mut changed = Topic::new(share);
+        if let Some(before) = &self.topics[topic] {
+            (changed.start, changed.period) = (before.start, before.period);
+        }
+        self.topics[topic] = Some(changed);
+    }
+
+    #[inline]
+    fn tag(&mut self, topic: usize, _ingress_ns: Nanos) -> u128 {
+        let Some(Some(topic)) = self.topics.get_mut(topic) else { return u128::MAX };
+        let chained = if topic.period == self.period { topic.chain() } else { 0 };
+        if topic.period != self.period || chained < self.virtual_time {
+            (topic.period, topic.carry) = (self.period, 0);
+            topic.start = self.virtual_time;
+        } else {
+            topic.start = chained;
+        }
+        topic.start + u128::from(topic.deadline)
+    }
+
+    #[inline]
+    fn used(&mut self, tag: u128) {
+        self.virtual_time = tag;
+        self.busy = true;
+    }
+
+    #[inline]
+    fn idle(&mut self) {
+        if self.busy {
+            self.virtual_time = 0;
+            self.period += 1;
+            self.busy = false;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Serves topics by the least tag: each topic that has messages has one slot with a tag, and when
+//! the slot is used the next one's tag is chained to it.
+//!
+//! What a tag means is the policy's: virtual time (`fair`) or real time (`edf`). Inside a topic a
+//! slot goes to the most urgent message, the oldest of equals. Ties between topics go to the topic
+//! with the lower number. O(log topics with messages) per quantum.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fmt::Debug;
+
+use crate::error::Invalid;
+use crate::id::{FlowId, Nanos, TopicId};
+use crate::input::{InputStage, Share};
+use crate::queue::{Lanes, Queues, Served};
+
+/// How slots of one policy are tagged.
+pub(super) trait Tagging: Debug + Send {
+    /// What is compared; the least is served.
+    type Tag: Ord + Copy + Debug + Send;
+
+    /// Whether a share can be allotted.
+    fn check(&self, share: &Share) -> Result<(), Invalid>;
+
+    /// Sets the share of a topic; slots from the next one on have it.
+    fn allot(&mut self, topic: usize, share: &Share);
+
+    /// Tag of a topic's next slot, given when its first message came in.
+    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> Self::Tag;
+
+    /// The slot with this tag is being used.
+    fn used(&mut self, tag: Self::Tag);
+
+    /// Nothing waits and nothing is being served.
+    fn idle(&mut self);
+}
+
+/// State of a tag-driven policy.
+#[derive(Debug)]
+pub(super) struct Tags<T: Tagging> {
+    tagging: T,
+    slots: BinaryHeap<Reverse<(T::Tag, u32)>>,
+}
+
+impl<T: Tagging> Tags<T> {
+    pub(super) fn new(tagging: T) -> Self {
+        Self { tagging, slots: BinaryHeap::new() }
+    }
+}
+
+impl<T: Tagging> InputStage for Tags<T> {
+    fn lanes(&self) -> Lanes {
+        Lanes::PerTopic
+    }
+
+    fn check(&self, _topic: TopicId, share: &Share) -> Result<(), Invalid> {
+        self.tagging.check(share)
+    }
+
+    fn allot(&mut self, topic: TopicId, share: &Share) {
+        self.tagging.allot(topic.index(), share);
+    }
+
+    fn withdraw(&mut self, _topic: TopicId) {}
+
+    fn join(&mut self, _queues: &mut Queues, _topic: TopicId, _flow: FlowId) {}
+
+    fn leave(&mut self, _queues: &Queues, _topic: TopicId, _flow: FlowId) {}
+
+    #[inline]
+    fn arrived(&mut self, queues: &Queues, topic: TopicId, _flow: FlowId) {
+        if let Some(head) = queues.head(topic.index()) {
+            let tag = self.tagging.tag(topic.index(), queues.store.message(head).ingress_ns);
+            self.slots.push(Reverse((tag, topic.0)));
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, now: Nanos, queues: &mut Queues) -> Option<Served> {
+        let Some(mut least) = self.slots.peek_mut() else {
+            self.tagging.idle();
+            return None;
+        };
+        let Reverse((tag, topic)) = *least;
+        self.tagging.used(tag);
+        let served = queues.serve(now, topic as usize);
+        match queues.head(topic as usize) {
+            Some(head) => {
+                let tag = self.tagging.tag(topic as usize, queues.store.message(head).ingress_ns);
+                *least = Reverse((tag, topic));
+            }
+            None => drop(PeekMut::pop(least)),
+        }
+        served
+    }
+}

@@ -1,0 +1,286 @@
+//! Serves topics by a fixed cyclic table of cells; a cell gives one quantum to each client that
+//! publishes on the topic, in the constant order of their seats.
+//!
+//! How it works. The table is a pure function of the weights. A topic that has messages is marked
+//! at the one cell of the table where it is due next, so that finding the next cell is a successor
+//! search over marks ([`Ladder`]), however many topics are empty: skipping them is what makes the
+//! stage work-conserving while the visiting order stays that of the table (assumption A4). Within a
+//! cell the same search runs over the seats of clients that have messages.
+//!
+//! A7: a new table (another weight, another topic) is installed when the wheel comes round, or at
+//! once when nothing waits. A client that joins or leaves changes the length of its topic's cells
+//! but no order, so that at every instant the bound of the larger membership holds: no wait there.
+
+use crate::error::Invalid;
+use crate::id::{FlowId, Nanos, TopicId};
+use crate::input::seats::Seats;
+use crate::input::{InputStage, Share};
+use crate::ladder::Ladder;
+use crate::queue::{Lanes, Queues, Served};
+use crate::store::NONE;
+
+/// Largest weight of a topic.
+pub const WEIGHT_MAX: u32 = 65_535;
+/// Cells of a cycle at most: the sum of weights, divided by their greatest common divisor.
+pub const CELLS_MAX: u64 = 1 << 20;
+
+/// Cells of one cycle for weights that have no common divisor; 0 for a topic that has no cell.
+type Cells = fn(&[u32]) -> Vec<u32>;
+
+/// A cycle of cells, and where each topic's cells are in it.
+#[derive(Debug, Default)]
+struct Table {
+    /// Topic of each cell.
+    topics: Vec<u32>,
+    /// The next cell of the same topic, cyclically.
+    follow: Vec<u32>,
+    /// Cells of topic k: `places[starts[k]..starts[k + 1]]`, ascending.
+    places: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl Table {
+    fn new(topics: Vec<u32>, count: usize) -> Self {
+        let mut starts = vec![0u32; count + 1];
+        topics.iter().for_each(|&topic| starts[topic as usize + 1] += 1);
+        (0..count).for_each(|k| starts[k + 1] += starts[k]);
+        let mut filled = starts.clone();
+        let mut places = vec![0; topics.len()];
+        for (cell, &topic) in topics.iter().enumerate() {
+            places[filled[topic as usize] as usize] = cell as u32;
+            filled[topic as usize] += 1;
+        }
+        let mut follow = vec![0; topics.len()];
+        for own in starts.windows(2).map(|range| &places[range[0] as usize..range[1] as usize]) {
+            (0..own.len()).for_each(|n| follow[own[n] as usize] = own[(n + 1) % own.len()]);
+        }
+        Self { topics, follow, places, starts }
+    }
+
+    /// The first cell of `topic` after `cell`, cyclically; `None` if it has none.
+    fn after(&self, topic: u32, cell: u32) -> Option<u32> {
+        let range = self.starts.get(topic as usize..topic as usize + 2)?;
+        let own = &self.places[range[0] as usize..range[1] as usize];
+        let next = own.partition_point(|&place| place <= cell);
+        own.get(next).or(own.first()).copied()
+    }
+}
+
+/// What the wheel knows of a topic.
+#[derive(Debug)]
+struct Topic {
+    weight: u32,
+    /// Cell where the topic is marked, [`NONE`] while it has no message or no cell.
+    mark: u32,
+    seats: Seats,
+}
+
+impl Default for Topic {
+    fn default() -> Self {
+        Self { weight: 0, mark: NONE, seats: Seats::default() }
+    }
+}
+
+/// State of a table-driven policy.
+#[derive(Debug)]
+pub(super) struct Wheel {
+    cells: Cells,
+    table: Table,
+    /// Weights changed since the table was made.
+    stale: bool,
+    /// Sum and greatest common divisor of all weights.
+    sum: u64,
+    divisor: u32,
+    topics: Vec<Topic>,
+    marks: Ladder,
+    /// The cell in progress and the first seat in it that has not had its quantum.
+    cell: u32,
+    seat: u32,
+}
+
+impl Wheel {
+    pub(super) fn new(cells: Cells) -> Self {
+        Self {
+            cells,
+            table: Table::default(),
+            stale: false,
+            sum: 0,
+            divisor: 0,
+            topics: Vec::new(),
+            marks: Ladder::new(1),
+            cell: NONE,
+            seat: 0,
+        }
+    }
+
+    /// Sum and greatest common divisor of the weights if `topic` weighed `weight`.
+    fn totals(&self, topic: TopicId, weight: u32) -> (u64, u32) {
+        let before = self.topics.get(topic.index()).map_or(0, |topic| topic.weight);
+        let sum = self.sum - u64::from(before) + u64::from(weight);
+        if before == 0 {
+            return (sum, gcd(self.divisor, weight));
+        }
+        let others = self.topics.iter().enumerate().filter(|&(k, _)| k != topic.index());
+        (sum, others.fold(weight, |divisor, (_, other)| gcd(divisor, other.weight)))
+    }
+
+    fn set_weight(&mut self, topic: TopicId, weight: u32) {
+        (self.sum, self.divisor) = self.totals(topic, weight);
+        self.topics[topic.index()].weight = weight;
+        self.stale = true;
+    }
+
+    /// Makes the table for the present weights and marks the waiting topics at its beginning.
+    #[cold]
+    fn install(&mut self) {
+        let weights: Vec<u32> = self.topics.iter().map(|topic| topic.weight / self.divisor.max(1)).collect();
+        self.table = Table::new((self.cells)(&weights), weights.len());
+        self.marks = Ladder::new(self.table.topics.len());
+        self.stale = false;
+        (self.cell, self.seat) = (NONE, 0);
+        for topic in 0..self.topics.len() as u32 {
+            self.topics[topic as usize].mark = NONE;
+            if !self.topics[topic as usize].seats.is_idle() {
+                self.mark(topic, NONE);
+            }
+        }
+    }
+
+    /// Marks a topic at its first cell after `cell`; [`NONE`] is before the first.
+    fn mark(&mut self, topic: u32, cell: u32) {
+        let place = if cell == NONE { self.first(topic) } else { self.table.after(topic, cell) };
+        if let Some(place) = place {
+            self.topics[topic as usize].mark = place;
+            self.marks.insert(place as usize);
+        }
+    }
+
+    fn first(&self, topic: u32) -> Option<u32> {
+        let range = self.table.starts.get(topic as usize..topic as usize + 2)?;
+        (range[0] < range[1]).then(|| self.table.places[range[0] as usize])
+    }
+
+    /// Ends the cell in progress and begins the next one that has work.
+    #[inline]
+    fn advance(&mut self) -> Option<u32> {
+        let from = if self.cell == NONE { 0 } else { self.cell as usize + 1 };
+        let cell = match self.marks.next(from) {
+            Some(cell) => cell as u32,
+            None => self.come_round()?,
+        };
+        let topic = self.table.topics[cell as usize];
+        let follow = self.table.follow[cell as usize];
+        self.marks.remove(cell as usize);
+        self.marks.insert(follow as usize);
+        self.topics[topic as usize].mark = follow;
+        (self.cell, self.seat) = (cell, 0);
+        Some(topic)
+    }
+
+    /// The cycle is over.
+    fn come_round(&mut self) -> Option<u32> {
+        if self.stale {
+            self.install();
+        }
+        self.marks.next(0).map(|cell| cell as u32)
+    }
+
+    /// The topic, seat and flow whose quantum is next.
+    #[inline]
+    fn select(&mut self) -> Option<(u32, u32, FlowId)> {
+        let mut topic = match self.table.topics.get(self.cell as usize) {
+            Some(&topic) => topic,
+            None => self.advance()?,
+        };
+        loop {
+            if let Some((seat, flow)) = self.topics[topic as usize].seats.next(self.seat) {
+                self.seat = seat + 1;
+                return Some((topic, seat, flow));
+            }
+            topic = self.advance()?;
+        }
+    }
+
+    /// The flow at `seat` has no message left.
+    #[inline]
+    fn emptied(&mut self, topic: u32, seat: u32) {
+        let entry = &mut self.topics[topic as usize];
+        entry.seats.emptied(seat);
+        if entry.seats.is_idle() && entry.mark != NONE {
+            self.marks.remove(entry.mark as usize);
+            entry.mark = NONE;
+        }
+    }
+}
+
+impl InputStage for Wheel {
+    fn lanes(&self) -> Lanes {
+        Lanes::PerFlow
+    }
+
+    fn check(&self, topic: TopicId, share: &Share) -> Result<(), Invalid> {
+        if !(1..=WEIGHT_MAX).contains(&share.weight) {
+            return Err(Invalid::new(
+                "weight",
+                share.weight,
+                format!("a whole number from 1 to {WEIGHT_MAX}"),
+            ));
+        }
+        let (sum, divisor) = self.totals(topic, share.weight);
+        let cells = sum / u64::from(divisor);
+        if cells > CELLS_MAX {
+            let expected = format!(
+                "a weight with which a cycle has at most {CELLS_MAX} cells (it would have {cells}): use smaller weights or ones with a common divisor"
+            );
+            return Err(Invalid::new("weight", share.weight, expected));
+        }
+        Ok(())
+    }
+
+    fn allot(&mut self, topic: TopicId, share: &Share) {
+        if topic.index() >= self.topics.len() {
+            self.topics.resize_with(topic.index() + 1, Topic::default);
+        }
+        self.set_weight(topic, share.weight);
+    }
+
+    fn withdraw(&mut self, topic: TopicId) {
+        self.set_weight(topic, 0);
+    }
+
+    fn join(&mut self, queues: &mut Queues, topic: TopicId, flow: FlowId) {
+        queues.set_seat(flow, self.topics[topic.index()].seats.take(flow));
+    }
+
+    fn leave(&mut self, queues: &Queues, topic: TopicId, flow: FlowId) {
+        self.topics[topic.index()].seats.leave(queues.seat(flow));
+    }
+
+    #[inline]
+    fn arrived(&mut self, queues: &Queues, topic: TopicId, flow: FlowId) {
+        let entry = &mut self.topics[topic.index()];
+        let was_idle = entry.seats.is_idle();
+        entry.seats.filled(queues.seat(flow));
+        if was_idle && entry.mark == NONE {
+            if self.stale && self.marks.is_empty() {
+                self.install();
+            } else {
+                self.mark(topic.0, self.cell);
+            }
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, now: Nanos, queues: &mut Queues) -> Option<Served> {
+        let (topic, seat, flow) = self.select()?;
+        let served = queues.serve(now, flow.index());
+        if queues.is_lane_empty(flow.index()) {
+            self.emptied(topic, seat);
+        }
+        served
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

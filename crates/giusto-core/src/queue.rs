@@ -1,0 +1,408 @@
+//! The VOQ matrix: one bounded queue per (client, topic), message priorities inside.
+//!
+//! A *flow* is what one client publishes on one topic. Its messages wait in a *lane*: a lane per
+//! flow where the input stage polls clients in turn (`twrr`, `smooth`), a lane per topic where it
+//! takes a topic's messages in the order of arrival (`fair`, `edf`). Either way the bound on
+//! waiting messages is per flow, so that a client fills its own queue and nobody else's.
+//!
+//! A lane is a list for priority 0, which nearly every message has, and borrows a block of lists
+//! for priorities 1 to 7 only while it has such messages: an idle flow costs 32 bytes here.
+
+use crate::error::{ChangeError, Invalid};
+use crate::id::{ClientId, FlowId, Nanos, TopicId};
+use crate::store::{Entry, MessageId, NONE, Store};
+
+/// Priorities inside a topic: 0 (normal) to 7 (most urgent).
+pub const PRIORITIES: u8 = 8;
+/// Waiting messages per flow at most.
+pub const CAPACITY_MAX: u32 = 65_535;
+
+/// What shares a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// Every flow has its own.
+    PerFlow,
+    /// All flows of a topic share one, in the order of arrival.
+    PerTopic,
+}
+
+/// Why a message was not taken in. The queues are as before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    /// No such flow, or it has been closed.
+    #[error("unknown {0}")]
+    UnknownFlow(FlowId),
+    /// As many messages wait as the flow may have.
+    #[error("{flow} is full: {capacity} messages wait")]
+    Full {
+        /// The flow.
+        flow: FlowId,
+        /// Its capacity in messages.
+        capacity: u32,
+    },
+    /// Larger than the flow's offer.
+    #[error("message of {size_bytes} bytes on {flow}: the offer allows {limit_bytes}")]
+    TooLarge {
+        /// The flow.
+        flow: FlowId,
+        /// Size of the frame.
+        size_bytes: u32,
+        /// What the offer allows.
+        limit_bytes: u32,
+    },
+    /// Priority above 7.
+    #[error("priority {0}: expected 0 to 7")]
+    Priority(u8),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    head: u32,
+    tail: u32,
+    /// Block of lists for priorities 1 to 7, if any.
+    urgent: u32,
+}
+
+const EMPTY: Lane = Lane { head: NONE, tail: NONE, urgent: NONE };
+
+impl Lane {
+    fn is_empty(&self) -> bool {
+        self.head == NONE && self.urgent == NONE
+    }
+}
+
+/// Lists for priorities 1 to 7 of one lane.
+#[derive(Clone, Debug)]
+struct Urgent {
+    head: [u32; 7],
+    tail: [u32; 7],
+    occupied: u8,
+}
+
+const NOTHING_URGENT: Urgent = Urgent { head: [NONE; 7], tail: [NONE; 7], occupied: 0 };
+
+#[derive(Clone, Debug)]
+struct Flow {
+    lane: Lane,
+    client: ClientId,
+    topic: TopicId,
+    /// A number that the input stage keeps here.
+    seat: u32,
+    limit_bytes: u32,
+    waiting: u16,
+    /// 0: closed.
+    capacity: u16,
+}
+
+/// How many bytes an idle flow costs in the queues.
+pub const FLOW_BYTES: usize = size_of::<Flow>();
+
+/// What one quantum of service did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The message it was spent on.
+    pub message: MessageId,
+    /// Whose message it is.
+    pub flow: FlowId,
+    /// The message is complete and has left its queue.
+    pub complete: bool,
+}
+
+/// Bounds of one flow's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Waiting messages at most.
+    pub capacity: u32,
+    /// Size of one frame at most.
+    pub limit_bytes: u32,
+}
+
+/// All input queues.
+#[derive(Debug)]
+pub struct Queues {
+    lanes: Lanes,
+    fragment_bytes: u32,
+    flows: Vec<Flow>,
+    topics: Vec<Lane>,
+    urgent: Vec<Urgent>,
+    urgent_free: Vec<u32>,
+    waiting: usize,
+    /// The messages themselves.
+    pub store: Store,
+}
+
+impl Queues {
+    /// No flow yet. A message takes one quantum per started `fragment_bytes`.
+    pub fn new(lanes: Lanes, fragment_bytes: u32) -> Result<Self, Invalid> {
+        if fragment_bytes == 0 {
+            return Err(Invalid::new("fragment_bytes", fragment_bytes, "at least 1"));
+        }
+        Ok(Self {
+            lanes,
+            fragment_bytes,
+            flows: Vec::new(),
+            topics: Vec::new(),
+            urgent: Vec::new(),
+            urgent_free: Vec::new(),
+            waiting: 0,
+            store: Store::default(),
+        })
+    }
+
+    /// Opens the queue of `flow`; the caller numbers flows and topics densely from 0.
+    pub fn open(
+        &mut self,
+        flow: FlowId,
+        client: ClientId,
+        topic: TopicId,
+        bounds: Bounds,
+    ) -> Result<(), ChangeError> {
+        if !(1..=CAPACITY_MAX).contains(&bounds.capacity) {
+            return Err(
+                Invalid::new("capacity", bounds.capacity, format!("1 to {CAPACITY_MAX} messages")).into()
+            );
+        }
+        if self.flows.get(flow.index()).is_some_and(|there| there.capacity != 0 || there.waiting != 0) {
+            return Err(ChangeError::duplicate("flow", flow));
+        }
+        let vacant = Flow { lane: EMPTY, client, topic, seat: 0, limit_bytes: 0, waiting: 0, capacity: 0 };
+        if flow.index() >= self.flows.len() {
+            self.flows.resize(flow.index() + 1, vacant.clone());
+        }
+        if topic.index() >= self.topics.len() {
+            self.topics.resize(topic.index() + 1, EMPTY);
+        }
+        self.flows[flow.index()] =
+            Flow { capacity: bounds.capacity as u16, limit_bytes: bounds.limit_bytes, ..vacant };
+        Ok(())
+    }
+
+    /// Closes a flow to new messages; those that wait are still served.
+    pub fn close(&mut self, flow: FlowId) -> Result<(), ChangeError> {
+        match self.flows.get_mut(flow.index()) {
+            Some(open) if open.capacity != 0 => {
+                open.capacity = 0;
+                Ok(())
+            }
+            _ => Err(ChangeError::unknown("flow", flow)),
+        }
+    }
+
+    /// Enters a message at the end of its flow's queue; true if its lane was empty before.
+    #[inline]
+    pub fn push(&mut self, now: Nanos, flow: FlowId, priority: u8, frame: &[u8]) -> Result<bool, Rejected> {
+        let quanta = self.accept(flow, priority, frame)?;
+        let id = self.store.insert(Entry { flow, priority, quanta, ingress_ns: now }, frame);
+        self.flows[flow.index()].waiting += 1;
+        self.waiting += 1;
+        Ok(self.append(flow, priority, id))
+    }
+
+    /// The quanta that the message will take, if it may enter at all.
+    #[inline]
+    fn accept(&self, flow: FlowId, priority: u8, frame: &[u8]) -> Result<u32, Rejected> {
+        let Some(entry) = self.flows.get(flow.index()).filter(|entry| entry.capacity != 0) else {
+            return Err(Rejected::UnknownFlow(flow));
+        };
+        if priority >= PRIORITIES {
+            return Err(Rejected::Priority(priority));
+        }
+        let size_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        if size_bytes > entry.limit_bytes {
+            return Err(Rejected::TooLarge { flow, size_bytes, limit_bytes: entry.limit_bytes });
+        }
+        if entry.waiting >= entry.capacity {
+            return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
+        }
+        Ok(if size_bytes <= self.fragment_bytes { 1 } else { size_bytes.div_ceil(self.fragment_bytes) })
+    }
+
+    #[inline]
+    fn append(&mut self, flow: FlowId, priority: u8, id: MessageId) -> bool {
+        let lane = match self.lanes {
+            Lanes::PerFlow => &mut self.flows[flow.index()].lane,
+            Lanes::PerTopic => &mut self.topics[self.flows[flow.index()].topic.index()],
+        };
+        let was_empty = lane.is_empty();
+        let tail = if priority == 0 {
+            let tail = lane.tail;
+            lane.tail = id.0;
+            if tail == NONE {
+                lane.head = id.0;
+            }
+            tail
+        } else {
+            append_urgent(&mut self.urgent, &mut self.urgent_free, lane, usize::from(priority) - 1, id)
+        };
+        if tail != NONE {
+            self.store.message_mut(MessageId(tail)).next = id.0;
+        }
+        was_empty
+    }
+
+    #[inline]
+    fn lane(&self, at: usize) -> &Lane {
+        match self.lanes {
+            Lanes::PerFlow => &self.flows[at].lane,
+            Lanes::PerTopic => &self.topics[at],
+        }
+    }
+
+    /// The message that the next quantum of a lane is spent on; lanes are numbered by flow or topic.
+    #[inline]
+    pub fn head(&self, lane: usize) -> Option<MessageId> {
+        let lane = self.lane(lane);
+        if lane.urgent != NONE {
+            let block = &self.urgent[lane.urgent as usize];
+            return Some(MessageId(block.head[most_urgent(block.occupied)]));
+        }
+        (lane.head != NONE).then_some(MessageId(lane.head))
+    }
+
+    /// Whether a lane has no message.
+    #[inline]
+    pub fn is_lane_empty(&self, lane: usize) -> bool {
+        self.lane(lane).is_empty()
+    }
+
+    /// Spends one quantum on the head of a lane.
+    #[inline]
+    pub fn serve(&mut self, now: Nanos, lane: usize) -> Option<Served> {
+        let id = self.head(lane)?;
+        let message = self.store.message_mut(id);
+        let (flow, next, complete) = (message.flow, message.next, message.spend());
+        if complete {
+            message.selected_ns = now;
+            self.unlink(lane, next);
+            self.flows[flow.index()].waiting -= 1;
+            self.waiting -= 1;
+        }
+        Some(Served { message: id, flow, complete })
+    }
+
+    /// Takes the head of a lane out; `next` follows it.
+    #[inline]
+    fn unlink(&mut self, lane: usize, next: u32) {
+        let lane = match self.lanes {
+            Lanes::PerFlow => &mut self.flows[lane].lane,
+            Lanes::PerTopic => &mut self.topics[lane],
+        };
+        if lane.urgent != NONE {
+            unlink_urgent(&mut self.urgent, &mut self.urgent_free, lane, next);
+            return;
+        }
+        lane.head = next;
+        if next == NONE {
+            lane.tail = NONE;
+        }
+    }
+
+    /// Messages of a flow that wait.
+    pub fn waiting(&self, flow: FlowId) -> u32 {
+        self.flows.get(flow.index()).map_or(0, |entry| u32::from(entry.waiting))
+    }
+
+    /// Messages that wait in all queues together.
+    pub fn len(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether no message waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Whose flow it is and on which topic, if it is open.
+    #[inline]
+    pub fn owner(&self, flow: FlowId) -> Option<(ClientId, TopicId)> {
+        self.flows
+            .get(flow.index())
+            .filter(|entry| entry.capacity != 0)
+            .map(|entry| (entry.client, entry.topic))
+    }
+
+    /// How many more messages a flow can take; 0 if it is not open. Asking for a batch of flows
+    /// before pushing lets their memory arrive together.
+    #[inline]
+    pub fn room(&self, flow: FlowId) -> u32 {
+        self.flows
+            .get(flow.index())
+            .map_or(0, |entry| u32::from(entry.capacity.saturating_sub(entry.waiting)))
+    }
+
+    /// Keeps a number of the input stage with the flow.
+    pub(crate) fn set_seat(&mut self, flow: FlowId, seat: u32) {
+        self.flows[flow.index()].seat = seat;
+    }
+
+    /// The number that the input stage keeps with the flow.
+    #[inline]
+    pub(crate) fn seat(&self, flow: FlowId) -> u32 {
+        self.flows[flow.index()].seat
+    }
+
+    /// Topic of a flow that is or was open.
+    #[inline]
+    pub(crate) fn topic(&self, flow: FlowId) -> TopicId {
+        self.flows[flow.index()].topic
+    }
+
+    /// Client of a flow that is or was open.
+    #[inline]
+    pub(crate) fn client(&self, flow: FlowId) -> ClientId {
+        self.flows[flow.index()].client
+    }
+
+    /// Whether a flow is closed and has no message left, so that its number can be used again.
+    pub fn is_drained(&self, flow: FlowId) -> bool {
+        self.flows.get(flow.index()).is_none_or(|entry| entry.capacity == 0 && entry.waiting == 0)
+    }
+
+    /// What shares a lane.
+    pub fn lanes(&self) -> Lanes {
+        self.lanes
+    }
+}
+
+#[inline]
+fn most_urgent(occupied: u8) -> usize {
+    7 - occupied.leading_zeros() as usize
+}
+
+/// Appends to the list of `level` and returns the former tail.
+fn append_urgent(
+    blocks: &mut Vec<Urgent>,
+    free: &mut Vec<u32>,
+    lane: &mut Lane,
+    level: usize,
+    id: MessageId,
+) -> u32 {
+    if lane.urgent == NONE {
+        lane.urgent = free.pop().unwrap_or(blocks.len() as u32);
+        if lane.urgent as usize == blocks.len() {
+            blocks.push(NOTHING_URGENT);
+        }
+    }
+    let block = &mut blocks[lane.urgent as usize];
+    let tail = std::mem::replace(&mut block.tail[level], id.0);
+    if tail == NONE {
+        block.head[level] = id.0;
+        block.occupied |= 1 << level;
+    }
+    tail
+}
+
+/// Takes the most urgent message out; the block goes with the last one.
+fn unlink_urgent(blocks: &mut [Urgent], free: &mut Vec<u32>, lane: &mut Lane, next: u32) {
+    let block = &mut blocks[lane.urgent as usize];
+    let level = most_urgent(block.occupied);
+    block.head[level] = next;
+    if next == NONE {
+        block.tail[level] = NONE;
+        block.occupied &= !(1 << level);
+    }
+    if block.occupied == 0 {
+        free.push(lane.urgent);
+        lane.urgent = NONE;
+    }
+}
