@@ -6,33 +6,35 @@
 
 const WORD_BITS: usize = 64;
 
+/// Levels at most: 64⁵ integers.
+const LEVELS_MAX: usize = 5;
+
 /// A bounded set of `usize` with successor search.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Ladder {
     /// All levels, lowest first.
     words: Vec<u64>,
-    /// Where each level starts in `words`; the last entry is where they end.
-    starts: Vec<usize>,
+    levels: usize,
+    /// Where each level starts in `words`, and where the last one ends.
+    starts: [usize; LEVELS_MAX + 1],
 }
 
 impl Ladder {
-    /// An empty set that can hold `0..capacity`.
+    /// An empty set that can hold `0..capacity`, which is at most 2³⁰.
     pub fn new(capacity: usize) -> Self {
-        let mut starts = vec![0];
-        let mut words = capacity.max(1).div_ceil(WORD_BITS);
-        let mut total = words;
-        starts.push(total);
-        while words > 1 {
+        let (mut starts, mut levels) = ([0; LEVELS_MAX + 1], 0);
+        let mut words = capacity.max(1);
+        while levels == 0 || words > 1 {
             words = words.div_ceil(WORD_BITS);
-            total += words;
-            starts.push(total);
+            starts[levels + 1] = starts[levels] + words;
+            levels += 1;
         }
-        Self { words: vec![0; total], starts }
+        Self { words: vec![0; starts[levels]], levels, starts }
     }
 
     /// How many integers fit, rounded up to whole words.
     pub fn capacity(&self) -> usize {
-        self.starts.get(1).map_or(0, |words| words * WORD_BITS)
+        self.starts[1] * WORD_BITS
     }
 
     /// Makes room for `0..capacity`, keeping the members.
@@ -53,7 +55,7 @@ impl Ladder {
     #[inline]
     pub fn insert(&mut self, at: usize) {
         let mut at = at;
-        for &start in &self.starts[..self.starts.len() - 1] {
+        for &start in &self.starts[..self.levels] {
             let word = &mut self.words[start + at / WORD_BITS];
             let before = *word;
             *word |= 1 << (at % WORD_BITS);
@@ -68,7 +70,7 @@ impl Ladder {
     #[inline]
     pub fn remove(&mut self, at: usize) {
         let mut at = at;
-        for &start in &self.starts[..self.starts.len() - 1] {
+        for &start in &self.starts[..self.levels] {
             let word = &mut self.words[start + at / WORD_BITS];
             *word &= !(1 << (at % WORD_BITS));
             if *word != 0 {
@@ -87,7 +89,7 @@ impl Ladder {
     #[inline]
     pub fn next(&self, from: usize) -> Option<usize> {
         let mut at = from;
-        for level in 0..self.starts.len().saturating_sub(1) {
+        for level in 0..self.levels {
             let word = at / WORD_BITS;
             if self.starts[level] + word >= self.starts[level + 1] {
                 return None;

@@ -4,7 +4,9 @@ use pyo3::prelude::*;
 
 mod errors;
 mod frame;
+mod input;
 mod matching;
+mod number;
 mod output;
 mod policer;
 mod record;
@@ -15,6 +17,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_DIGEST", env!("GIUSTO_SOURCE_DIGEST"))?;
     module.add("PROFILE", env!("GIUSTO_PROFILE"))?;
     frame::register(module)?;
+    input::register(module)?;
     matching::register(module)?;
     output::register(module)?;
     policer::register(module)?;

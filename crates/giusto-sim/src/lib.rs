@@ -1,1 +1,4 @@
-//! Drives giusto-core in virtual time.
+//! Drives giusto-core in virtual time: a second driver of the same pieces, never a second
+//! implementation of them.
+
+pub mod server;

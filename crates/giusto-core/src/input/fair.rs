@@ -19,8 +19,11 @@ pub const TICKS: u64 = 232_792_560_000_000_000;
 /// Busy period of a topic that has had no slot.
 const NEVER: u64 = u64::MAX;
 
+/// One cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Topic {
+    /// 0: no share.
     rate: u32,
     /// TICKS / rate, and what is left over.
     step: u64,
@@ -34,6 +37,9 @@ struct Topic {
 }
 
 impl Topic {
+    const VACANT: Self =
+        Self { rate: 0, step: 0, remainder: 0, deadline: 0, start: 0, carry: 0, period: NEVER };
+
     fn new(share: &Share) -> Self {
         let rate = u64::from(share.rate);
         Self {
@@ -41,9 +47,7 @@ impl Topic {
             step: TICKS / rate,
             remainder: (TICKS % rate) as u32,
             deadline: share.virtual_deadline.unwrap_or(TICKS / rate),
-            start: 0,
-            carry: 0,
-            period: NEVER,
+            ..Self::VACANT
         }
     }
 
@@ -59,7 +63,7 @@ impl Topic {
 /// Tags of `fair`.
 #[derive(Debug, Default)]
 pub(super) struct Fair {
-    topics: Vec<Option<Topic>>,
+    topics: Vec<Topic>,
     /// Virtual time v: F of the slot used last.
     virtual_time: u128,
     /// Number of the busy period, and whether a slot was used in it.
@@ -86,18 +90,15 @@ impl Tagging for Fair {
 
     fn allot(&mut self, topic: usize, share: &Share) {
         if topic >= self.topics.len() {
-            self.topics.resize(topic + 1, None);
+            self.topics.resize(topic + 1, Topic::VACANT);
         }
-        let mut changed = Topic::new(share);
-        if let Some(before) = &self.topics[topic] {
-            (changed.start, changed.period) = (before.start, before.period);
-        }
-        self.topics[topic] = Some(changed);
+        let before = &self.topics[topic];
+        self.topics[topic] = Topic { start: before.start, period: before.period, ..Topic::new(share) };
     }
 
     #[inline]
     fn tag(&mut self, topic: usize, _ingress_ns: Nanos) -> u128 {
-        let Some(Some(topic)) = self.topics.get_mut(topic) else { return u128::MAX };
+        let Some(topic) = self.topics.get_mut(topic) else { return u128::MAX };
         let chained = if topic.period == self.period { topic.chain() } else { 0 };
         if topic.period != self.period || chained < self.virtual_time {
             (topic.period, topic.carry) = (self.period, 0);

@@ -2,7 +2,8 @@
 //! publishes on the topic, in the constant order of their seats.
 //!
 //! How it works. The table is a pure function of the weights. A topic that has messages is marked
-//! at the one cell of the table where it is due next, so that finding the next cell is a successor
+//! at the one cell of the table where it is due next (the topic whose cell is in progress is marked
+//! again when the cell ends), so that finding the next cell is a successor
 //! search over marks ([`Ladder`]), however many topics are empty: skipping them is what makes the
 //! stage work-conserving while the visiting order stays that of the table (assumption A4). Within a
 //! cell the same search runs over the seats of clients that have messages.
@@ -57,28 +58,22 @@ impl Table {
         Self { topics, follow, places, starts }
     }
 
-    /// The first cell of `topic` after `cell`, cyclically; `None` if it has none.
+    /// The first cell of `topic` after `cell`, cyclically; [`NONE`] is before the first. `None` if
+    /// the topic has no cell.
+    #[inline]
     fn after(&self, topic: u32, cell: u32) -> Option<u32> {
         let range = self.starts.get(topic as usize..topic as usize + 2)?;
         let own = &self.places[range[0] as usize..range[1] as usize];
-        let next = own.partition_point(|&place| place <= cell);
+        let next = own.partition_point(|&place| place < cell.wrapping_add(1));
         own.get(next).or(own.first()).copied()
     }
 }
 
 /// What the wheel knows of a topic.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Topic {
     weight: u32,
-    /// Cell where the topic is marked, [`NONE`] while it has no message or no cell.
-    mark: u32,
     seats: Seats,
-}
-
-impl Default for Topic {
-    fn default() -> Self {
-        Self { weight: 0, mark: NONE, seats: Seats::default() }
-    }
 }
 
 /// State of a table-driven policy.
@@ -138,43 +133,45 @@ impl Wheel {
         self.marks = Ladder::new(self.table.topics.len());
         self.stale = false;
         (self.cell, self.seat) = (NONE, 0);
-        for topic in 0..self.topics.len() as u32 {
-            self.topics[topic as usize].mark = NONE;
-            if !self.topics[topic as usize].seats.is_idle() {
-                self.mark(topic, NONE);
+        for topic in 0..self.topics.len() {
+            if !self.topics[topic].seats.is_idle() {
+                self.mark(topic as u32);
             }
         }
     }
 
-    /// Marks a topic at its first cell after `cell`; [`NONE`] is before the first.
-    fn mark(&mut self, topic: u32, cell: u32) {
-        let place = if cell == NONE { self.first(topic) } else { self.table.after(topic, cell) };
-        if let Some(place) = place {
-            self.topics[topic as usize].mark = place;
+    /// Marks a topic at its first cell after the one in progress.
+    #[inline]
+    fn mark(&mut self, topic: u32) {
+        if let Some(place) = self.table.after(topic, self.cell) {
             self.marks.insert(place as usize);
         }
     }
 
-    fn first(&self, topic: u32) -> Option<u32> {
-        let range = self.table.starts.get(topic as usize..topic as usize + 2)?;
-        (range[0] < range[1]).then(|| self.table.places[range[0] as usize])
+    /// Topic of the cell in progress.
+    #[inline]
+    fn current(&self) -> Option<u32> {
+        self.table.topics.get(self.cell as usize).copied()
+    }
+
+    /// Whether the topic of the cell in progress has no message.
+    fn is_current_idle(&self) -> bool {
+        self.current().is_none_or(|topic| self.topics[topic as usize].seats.is_idle())
     }
 
     /// Ends the cell in progress and begins the next one that has work.
     #[inline]
     fn advance(&mut self) -> Option<u32> {
-        let from = if self.cell == NONE { 0 } else { self.cell as usize + 1 };
-        let cell = match self.marks.next(from) {
+        if !self.is_current_idle() {
+            self.marks.insert(self.table.follow[self.cell as usize] as usize);
+        }
+        let cell = match self.marks.next(self.cell.wrapping_add(1) as usize) {
             Some(cell) => cell as u32,
             None => self.come_round()?,
         };
-        let topic = self.table.topics[cell as usize];
-        let follow = self.table.follow[cell as usize];
         self.marks.remove(cell as usize);
-        self.marks.insert(follow as usize);
-        self.topics[topic as usize].mark = follow;
         (self.cell, self.seat) = (cell, 0);
-        Some(topic)
+        self.current()
     }
 
     /// The cycle is over.
@@ -188,8 +185,8 @@ impl Wheel {
     /// The topic, seat and flow whose quantum is next.
     #[inline]
     fn select(&mut self) -> Option<(u32, u32, FlowId)> {
-        let mut topic = match self.table.topics.get(self.cell as usize) {
-            Some(&topic) => topic,
+        let mut topic = match self.current() {
+            Some(topic) => topic,
             None => self.advance()?,
         };
         loop {
@@ -198,17 +195,6 @@ impl Wheel {
                 return Some((topic, seat, flow));
             }
             topic = self.advance()?;
-        }
-    }
-
-    /// The flow at `seat` has no message left.
-    #[inline]
-    fn emptied(&mut self, topic: u32, seat: u32) {
-        let entry = &mut self.topics[topic as usize];
-        entry.seats.emptied(seat);
-        if entry.seats.is_idle() && entry.mark != NONE {
-            self.marks.remove(entry.mark as usize);
-            entry.mark = NONE;
         }
     }
 }
@@ -261,12 +247,13 @@ impl InputStage for Wheel {
         let entry = &mut self.topics[topic.index()];
         let was_idle = entry.seats.is_idle();
         entry.seats.filled(queues.seat(flow));
-        if was_idle && entry.mark == NONE {
-            if self.stale && self.marks.is_empty() {
-                self.install();
-            } else {
-                self.mark(topic.0, self.cell);
-            }
+        if !was_idle || self.current() == Some(topic.0) {
+            return;
+        }
+        if self.stale && self.marks.is_empty() && self.is_current_idle() {
+            self.install();
+        } else {
+            self.mark(topic.0);
         }
     }
 
@@ -275,7 +262,7 @@ impl InputStage for Wheel {
         let (topic, seat, flow) = self.select()?;
         let served = queues.serve(now, flow.index());
         if queues.is_lane_empty(flow.index()) {
-            self.emptied(topic, seat);
+            self.topics[topic as usize].seats.emptied(seat);
         }
         served
     }
