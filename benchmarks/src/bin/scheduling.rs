@@ -55,7 +55,7 @@ impl Load {
         let (flow, topic) = self.arrivals[self.at % MESSAGES];
         self.at += 1;
         let frame = [self.at as u8; FRAME_BYTES];
-        if self.queues.push(self.at as i64, flow, 0, &frame).unwrap() {
+        if self.queues.push(self.at as i64, flow, 0, &frame).unwrap().first {
             self.stage.arrived(&self.queues, topic, flow);
         }
     }

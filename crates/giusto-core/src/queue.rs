@@ -97,6 +97,15 @@ struct Flow {
 /// How many bytes an idle flow costs in the queues.
 pub const FLOW_BYTES: usize = size_of::<Flow>();
 
+/// A message that was taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    /// Its number.
+    pub message: MessageId,
+    /// Its lane was empty before: the input stage is to be told.
+    pub first: bool,
+}
+
 /// What one quantum of service did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
@@ -188,14 +197,14 @@ impl Queues {
         }
     }
 
-    /// Enters a message at the end of its flow's queue; true if its lane was empty before.
+    /// Enters a message at the end of its flow's queue.
     #[inline]
-    pub fn push(&mut self, now: Nanos, flow: FlowId, priority: u8, frame: &[u8]) -> Result<bool, Rejected> {
+    pub fn push(&mut self, now: Nanos, flow: FlowId, priority: u8, frame: &[u8]) -> Result<Pushed, Rejected> {
         let quanta = self.accept(flow, priority, frame)?;
         let id = self.store.insert(Entry { flow, priority, quanta, ingress_ns: now }, frame);
         self.flows[flow.index()].waiting += 1;
         self.waiting += 1;
-        Ok(self.append(flow, priority, id))
+        Ok(Pushed { message: id, first: self.append(flow, priority, id) })
     }
 
     /// The quanta that the message will take, if it may enter at all.

@@ -231,11 +231,11 @@ impl State<'_> {
         self.frame.resize(arrival.size_bytes as usize, 0);
         let flow = FlowId(arrival.flow);
         match self.queues.push(arrival.at_ns, flow, arrival.priority, &self.frame) {
-            Ok(true) => {
+            Ok(pushed) if pushed.first => {
                 let topic = TopicId(self.server.flows[flow.index()].topic);
                 self.stage.arrived(&self.queues, topic, flow);
             }
-            Ok(false) => {}
+            Ok(_) => {}
             Err(
                 Rejected::Full { .. }
                 | Rejected::UnknownFlow(_)

@@ -1,0 +1,164 @@
+//! The whole pipeline as one state machine: what a broker does with a message between two sockets.
+//!
+//! ```text
+//! ingest: police ─▶ VOQ matrix        one call per data frame that came in
+//! step:   input stage ─▶ match ─▶ output queues        one call per quantum of the processor
+//! take:   output stage ─▶ record      one call per message that a link can carry
+//! ```
+//!
+//! Around that are the five primitives (advertise, publish = ingest, subscribe, unsubscribe,
+//! unadvertise), which change the tables that the views show: W, MatrixIN, MatrixOUT. Whoever drives
+//! the engine (a broker on sockets, the simulator, a test) owns the clock and the links.
+
+mod counters;
+mod delivery;
+mod forward;
+mod primitives;
+mod tables;
+mod view;
+
+use crate::error::Invalid;
+use crate::id::{Nanos, TopicId};
+use crate::input::{self, InputStage};
+use crate::matching::Matcher;
+use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
+use crate::queue::Queues;
+use crate::record::Columns;
+
+pub use counters::Counters;
+pub use delivery::Delivery;
+pub use forward::{IngestError, Step};
+pub use primitives::{Need, Offer};
+pub use view::Views;
+
+use delivery::Deliveries;
+use tables::Tables;
+
+/// How an engine is made. Everything else changes while it runs.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Input policy, see [`input::REGISTRY`].
+    pub input: String,
+    /// Output policy, see [`output::POLICIES`].
+    pub output: String,
+    /// Bytes that one quantum of the processor handles.
+    pub fragment_bytes: u32,
+    /// Messages that may wait for a subscriber.
+    pub output_capacity: usize,
+    /// What happens when more would wait.
+    pub overflow: Overflow,
+    /// When waiting messages are dropped; `None` leaves it to the output policy.
+    pub expiry: Option<Expiry>,
+    /// What the output policies know of the links.
+    pub link: Link,
+    /// Records kept between two drains; 0 keeps none.
+    pub record_capacity: usize,
+    /// Name of the run in the records.
+    pub run: String,
+    /// Name of this node in the records.
+    pub node: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            input: "twrr".into(),
+            output: "fifo".into(),
+            fragment_bytes: 65_536,
+            output_capacity: 1_024,
+            overflow: Overflow::default(),
+            expiry: None,
+            link: Link::default(),
+            record_capacity: 0,
+            run: "run".into(),
+            node: "node".into(),
+        }
+    }
+}
+
+/// The forwarding state of one broker.
+#[derive(Debug)]
+pub struct Engine {
+    config: Config,
+    tables: Tables,
+    stage: Box<dyn InputStage>,
+    queues: Queues,
+    matcher: Matcher,
+    deliveries: Deliveries,
+    records: Option<Columns>,
+    /// What is used within one call and kept for its memory.
+    scratch: Scratch,
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    matched: Vec<crate::id::SubscriptionId>,
+    tokens: Vec<u32>,
+    terms: Vec<Terms>,
+    lost: Vec<Lost>,
+}
+
+impl Engine {
+    /// An engine with no topic and no client.
+    pub fn new(config: Config) -> Result<Self, Invalid> {
+        let stage = input::policy(&config.input)?;
+        let queues = Queues::new(stage.lanes(), config.fragment_bytes)?;
+        output::policy(&config.output)?.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
+        let records = match config.record_capacity {
+            0 => None,
+            capacity => Some(named_columns(capacity, &config)?),
+        };
+        Ok(Self {
+            config,
+            tables: Tables::default(),
+            stage,
+            queues,
+            matcher: Matcher::new(),
+            deliveries: Deliveries::default(),
+            records,
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Records since the last drain; the engine goes on with empty columns.
+    pub fn drain_records(&mut self) -> Option<crate::record::Batch> {
+        self.records.as_mut().map(Columns::drain)
+    }
+
+    /// What has happened on one topic so far.
+    pub fn counters(&self, topic: TopicId) -> Option<&Counters> {
+        self.tables.topics.get(topic.0).map(|topic| &topic.counters)
+    }
+
+    /// What has happened on all topics so far, also on those that are gone.
+    pub fn totals(&self) -> Counters {
+        self.tables.totals()
+    }
+
+    /// Messages that wait for the input stage.
+    pub fn waiting(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Messages that anything in the engine still refers to.
+    pub fn stored(&self) -> usize {
+        self.queues.store.len()
+    }
+
+    /// How the engine was made.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+fn named_columns(capacity: usize, config: &Config) -> Result<Columns, Invalid> {
+    let mut columns = Columns::new(capacity)?;
+    columns.run.set(0, &config.run)?;
+    columns.node.set(0, &config.node)?;
+    Ok(columns)
+}
+
+/// Whether an instant lies after a span that began at `start_ns`; 0 is no span at all.
+fn has_passed(now: Nanos, start_ns: Nanos, span_ns: Nanos) -> bool {
+    span_ns != 0 && now.saturating_sub(start_ns) > span_ns
+}

@@ -1,0 +1,241 @@
+//! The primitives that change who publishes and who receives. Each is done as a whole or refused as
+//! a whole.
+
+use crate::engine::tables::{Client, Flow, Subscription, Topic};
+use crate::engine::Engine;
+use crate::error::{ChangeError, Invalid};
+use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
+use crate::input::Share;
+use crate::matching::Filter;
+use crate::matching::topic::{check_name, check_pattern};
+use crate::output::{self, Terms};
+use crate::policer::{Limit, Policer};
+use crate::queue::Bounds;
+use crate::record::ID_MAX;
+
+/// What a publisher promises on one topic.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// Waiting messages and bytes per message at most.
+    pub bounds: Bounds,
+    /// How fast it will send; `None` is not policed.
+    pub limit: Option<Limit>,
+}
+
+impl Default for Offer {
+    fn default() -> Self {
+        Self { bounds: Bounds { capacity: 256, limit_bytes: 1 << 20 }, limit: None }
+    }
+}
+
+/// What a subscription asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Need {
+    /// Deadline, price, penalty and the path to the subscriber, for the output stage.
+    pub terms: Option<Terms>,
+    /// The delay that was proved for it, for the records.
+    pub bound_ns: Option<Nanos>,
+}
+
+impl Engine {
+    /// A client is there from now on, with an output queue of its own.
+    pub fn connect(&mut self, name: &str) -> Result<ClientId, ChangeError> {
+        if self.tables.client_names.contains_key(name) {
+            return Err(ChangeError::duplicate("client", name));
+        }
+        let config = &self.config;
+        let policy = output::policy(&config.output)?;
+        let output = policy.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
+        let id = ClientId(bounded("clients", self.tables.clients.next())?);
+        if let Some(records) = &mut self.records {
+            records.publisher.set(id.0, name)?;
+        }
+        let (flows, subscriptions) = (Vec::new(), Vec::new());
+        let entry = Client { name: name.into(), gone: false, live_flows: 0, output, flows, subscriptions, delivery: (0, 0) };
+        self.tables.clients.insert(entry);
+        self.tables.client_names.insert(name.into(), id);
+        Ok(id)
+    }
+
+    /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
+    /// published is still forwarded.
+    pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
+        let client = self.tables.client(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
+        let (flows, subscriptions) = (client.flows.clone(), client.subscriptions.clone());
+        self.tables.client_names.remove(&client.name.clone());
+        for subscription in subscriptions {
+            self.unsubscribe(subscription)?;
+        }
+        for (_, flow) in flows {
+            self.unadvertise(flow)?;
+        }
+        self.abandon(id);
+        if let Some(client) = self.tables.clients.get_mut(id.0) {
+            client.gone = true;
+        }
+        self.forget_client(id);
+        Ok(())
+    }
+
+    /// A topic exists from now on.
+    pub fn declare(&mut self, name: &str, share: Share) -> Result<TopicId, ChangeError> {
+        check_name(name)?;
+        if self.tables.topic_names.contains_key(name) {
+            return Err(ChangeError::duplicate("topic", name));
+        }
+        let id = TopicId(bounded("topics", self.tables.topics.next())?);
+        self.stage.check(id, &share)?;
+        if let Some(records) = &mut self.records {
+            records.topic.set(id.0, name)?;
+        }
+        self.matcher.add_topic(id, name)?;
+        self.stage.allot(id, &share);
+        self.tables.topics.insert(Topic { name: name.into(), share, flows: 0, counters: Default::default() });
+        self.tables.topic_names.insert(name.into(), id);
+        Ok(id)
+    }
+
+    /// A topic that nobody publishes on is gone.
+    pub fn forget(&mut self, id: TopicId) -> Result<(), ChangeError> {
+        let topic = self.topic(id)?;
+        if topic.flows != 0 {
+            let problem = Invalid::new("topic", &topic.name, "a topic on which nobody publishes any more");
+            return Err(problem.into());
+        }
+        self.matcher.remove_topic(id)?;
+        self.stage.withdraw(id);
+        if let Some(topic) = self.tables.topics.remove(id.0) {
+            self.tables.topic_names.remove(&topic.name);
+            self.tables.past.add(&topic.counters);
+        }
+        Ok(())
+    }
+
+    /// Allots another share to a topic.
+    pub fn allot(&mut self, id: TopicId, share: Share) -> Result<(), ChangeError> {
+        self.topic(id)?;
+        self.stage.check(id, &share)?;
+        self.stage.allot(id, &share);
+        if let Some(topic) = self.tables.topic_mut(id) {
+            topic.share = share;
+        }
+        Ok(())
+    }
+
+    /// `client` publishes on `topic` from now on: an entry of MatrixIN becomes 1.
+    pub fn advertise(&mut self, client: ClientId, topic: TopicId, offer: &Offer) -> Result<FlowId, ChangeError> {
+        self.topic(topic)?;
+        let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
+        if entry.flow(topic).is_some() {
+            return Err(ChangeError::duplicate("flow", format!("of {client} on {topic}")));
+        }
+        let policer = offer.limit.map(Policer::new).transpose()?.map(Box::new);
+        let flow = FlowId(self.tables.flows.next());
+        self.queues.open(flow, client, topic, offer.bounds)?;
+        self.stage.join(&mut self.queues, topic, flow);
+        self.tables.flows.insert(Flow { policer });
+        if let Some(entry) = self.tables.client_mut(client) {
+            entry.add_flow(topic, flow);
+            entry.live_flows += 1;
+        }
+        if let Some(entry) = self.tables.topic_mut(topic) {
+            entry.flows += 1;
+        }
+        Ok(flow)
+    }
+
+    /// A flow ends: what waits in it is still forwarded, then its entry of MatrixIN becomes 0.
+    pub fn unadvertise(&mut self, flow: FlowId) -> Result<(), ChangeError> {
+        let (client, _) = self.queues.owner(flow).ok_or_else(|| ChangeError::unknown("flow", flow.0))?;
+        self.queues.close(flow)?;
+        if let Some(entry) = self.tables.clients.get_mut(client.0) {
+            entry.remove_flow(flow);
+        }
+        if self.queues.is_drained(flow) {
+            self.drained(flow);
+        }
+        Ok(())
+    }
+
+    /// `client` receives what matches `pattern` and `filter` from now on.
+    pub fn subscribe(
+        &mut self,
+        client: ClientId,
+        pattern: &str,
+        filter: Option<&Filter>,
+        need: &Need,
+    ) -> Result<SubscriptionId, ChangeError> {
+        check_pattern(pattern)?;
+        let name = &self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?.name;
+        if let Some(terms) = &need.terms {
+            terms.check(&self.config.link)?;
+        }
+        let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
+        if let Some(records) = &mut self.records {
+            records.subscriber.set(id.0, name)?;
+        }
+        self.matcher.subscribe(id, pattern, filter)?;
+        let (terms, bound_ns) = (need.terms, need.bound_ns);
+        let pattern = pattern.into();
+        self.tables.subscriptions.insert(Subscription { client, pattern, terms, bound_ns, pending: 0, gone: false });
+        if let Some(entry) = self.tables.client_mut(client) {
+            entry.subscriptions.push(id);
+        }
+        Ok(id)
+    }
+
+    /// A subscription ends. What already waits for its client is still delivered.
+    pub fn unsubscribe(&mut self, id: SubscriptionId) -> Result<(), ChangeError> {
+        self.matcher.unsubscribe(id)?;
+        let Some(entry) = self.tables.subscriptions.get_mut(id.0) else { return Ok(()) };
+        entry.gone = true;
+        if let Some(client) = self.tables.clients.get_mut(entry.client.0) {
+            client.subscriptions.retain(|&other| other != id);
+        }
+        self.tables.forget_subscription(id);
+        Ok(())
+    }
+
+    /// The topic called `name`.
+    pub fn topic_named(&self, name: &str) -> Option<TopicId> {
+        self.tables.topic_names.get(name).copied()
+    }
+
+    /// The client called `name`.
+    pub fn client_named(&self, name: &str) -> Option<ClientId> {
+        self.tables.client_names.get(name).copied()
+    }
+
+    pub(super) fn topic(&self, id: TopicId) -> Result<&Topic, ChangeError> {
+        self.tables.topics.get(id.0).ok_or_else(|| ChangeError::unknown("topic", id.0))
+    }
+
+    /// A closed flow has no message left: its number is free, and its client's if that is gone too.
+    pub(super) fn drained(&mut self, flow: FlowId) {
+        let (client, topic) = (self.queues.client(flow), self.queues.topic(flow));
+        self.stage.leave(&self.queues, topic, flow);
+        self.tables.flows.remove(flow.0);
+        if let Some(entry) = self.tables.topic_mut(topic) {
+            entry.flows -= 1;
+        }
+        if let Some(entry) = self.tables.clients.get_mut(client.0) {
+            entry.live_flows -= 1;
+        }
+        self.forget_client(client);
+    }
+
+    /// Frees the number of a client that is gone, unless messages of its flows still wait.
+    fn forget_client(&mut self, id: ClientId) {
+        if self.tables.clients.get(id.0).is_some_and(|client| client.gone && client.live_flows == 0) {
+            self.tables.clients.remove(id.0);
+        }
+    }
+}
+
+/// Numbers must fit the dictionaries of the records.
+fn bounded(kind: &str, number: u32) -> Result<u32, Invalid> {
+    if number > ID_MAX {
+        return Err(Invalid::new(kind, number, format!("at most {ID_MAX}")));
+    }
+    Ok(number)
+}

@@ -1,0 +1,165 @@
+//! Who is there: clients, topics, flows and subscriptions by number and by name.
+//!
+//! Numbers are small, given out lowest first and used again, so that they index arrays. A client or
+//! flow that has gone keeps its number until its last message has left the queues.
+
+use std::collections::HashMap;
+
+use crate::engine::Counters;
+use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
+use crate::input::Share;
+use crate::output::{OutputQueue, Terms};
+use crate::policer::Policer;
+
+/// Entries by number; freed numbers are used again.
+#[derive(Debug)]
+pub(super) struct Slots<T> {
+    entries: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    /// The number that the next entry will have.
+    pub(super) fn next(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.entries.len() as u32)
+    }
+
+    pub(super) fn insert(&mut self, entry: T) -> u32 {
+        let number = self.next();
+        if self.free.pop().is_none() {
+            self.entries.push(None);
+        }
+        self.entries[number as usize] = Some(entry);
+        number
+    }
+
+    pub(super) fn remove(&mut self, number: u32) -> Option<T> {
+        let entry = self.entries.get_mut(number as usize)?.take();
+        if entry.is_some() {
+            self.free.push(number);
+        }
+        entry
+    }
+
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<&T> {
+        self.entries.get(number as usize)?.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.entries.get_mut(number as usize)?.as_mut()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.entries.iter().enumerate().filter_map(|(number, entry)| Some((number as u32, entry.as_ref()?)))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) name: Box<str>,
+    /// Gone; kept only until its flows are drained.
+    pub(super) gone: bool,
+    /// Flows that are open or have messages left.
+    pub(super) live_flows: u32,
+    pub(super) output: OutputQueue,
+    /// Its flows, ascending by topic.
+    pub(super) flows: Vec<(TopicId, FlowId)>,
+    pub(super) subscriptions: Vec<SubscriptionId>,
+    /// The delivery that the message of a step has for this client, and which step that was.
+    pub(super) delivery: (u64, u32),
+}
+
+#[derive(Debug)]
+pub(super) struct Topic {
+    pub(super) name: Box<str>,
+    pub(super) share: Share,
+    pub(super) flows: u32,
+    pub(super) counters: Counters,
+}
+
+/// What a flow was offered with.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    pub(super) policer: Option<Box<Policer>>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Subscription {
+    pub(super) client: ClientId,
+    pub(super) pattern: Box<str>,
+    pub(super) terms: Option<Terms>,
+    pub(super) bound_ns: Option<Nanos>,
+    /// Deliveries that wait for its client.
+    pub(super) pending: u32,
+    /// Ended; kept only until nothing is pending.
+    pub(super) gone: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub(super) clients: Slots<Client>,
+    pub(super) topics: Slots<Topic>,
+    pub(super) flows: Slots<Flow>,
+    pub(super) subscriptions: Slots<Subscription>,
+    pub(super) client_names: HashMap<Box<str>, ClientId>,
+    pub(super) topic_names: HashMap<Box<str>, TopicId>,
+    /// Number of the message being matched.
+    pub(super) step: u64,
+    /// Counts of topics that are gone.
+    pub(super) past: Counters,
+}
+
+impl Tables {
+    #[inline]
+    pub(super) fn topic_mut(&mut self, topic: TopicId) -> Option<&mut Topic> {
+        self.topics.get_mut(topic.0)
+    }
+
+    /// A client that has not gone.
+    pub(super) fn client(&self, client: ClientId) -> Option<&Client> {
+        self.clients.get(client.0).filter(|entry| !entry.gone)
+    }
+
+    pub(super) fn client_mut(&mut self, client: ClientId) -> Option<&mut Client> {
+        self.clients.get_mut(client.0).filter(|entry| !entry.gone)
+    }
+
+    /// Frees the number of a subscription that has ended, unless deliveries for it still wait.
+    pub(super) fn forget_subscription(&mut self, id: SubscriptionId) {
+        if self.subscriptions.get(id.0).is_some_and(|entry| entry.gone && entry.pending == 0) {
+            self.subscriptions.remove(id.0);
+        }
+    }
+
+    pub(super) fn totals(&self) -> Counters {
+        self.topics.iter().fold(self.past, |mut totals, (_, topic)| {
+            totals.add(&topic.counters);
+            totals
+        })
+    }
+}
+
+impl Client {
+    /// The client's flow on a topic.
+    pub(super) fn flow(&self, topic: TopicId) -> Option<FlowId> {
+        let found = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic);
+        found.ok().map(|place| self.flows[place].1)
+    }
+
+    pub(super) fn add_flow(&mut self, topic: TopicId, flow: FlowId) {
+        let place = self.flows.partition_point(|&(other, _)| other < topic);
+        self.flows.insert(place, (topic, flow));
+    }
+
+    pub(super) fn remove_flow(&mut self, flow: FlowId) {
+        self.flows.retain(|&(_, other)| other != flow);
+    }
+}
