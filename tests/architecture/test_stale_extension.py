@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from giusto import _build, _core
 from giusto.errors import StaleExtension
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A copy of all that the digest looks at."""
-    shutil.copy(ROOT / "Cargo.toml", tmp_path)
-    shutil.copytree(ROOT / "crates", tmp_path / "crates")
-    return tmp_path
+RunTests = Callable[..., tuple[int, str]]
 
 
 def source(tree: Path) -> Path:
@@ -55,14 +44,11 @@ def test_benchmarks_refuse_a_debug_build(monkeypatch: pytest.MonkeyPatch) -> Non
         _build.require_release()
 
 
-def test_a_test_run_beside_changed_sources_stops_before_the_first_test(tree: Path) -> None:
+def test_a_test_run_beside_changed_sources_stops_before_the_first_test(
+    tree: Path, run_tests: RunTests
+) -> None:
     source(tree).write_text("//! Changed.\n")
-    (tree / "tests").mkdir()
-    shutil.copy(ROOT / "tests" / "conftest.py", tree / "tests")
-    (tree / "tests" / "test_one.py").write_text("def test_one() -> None:\n    pass\n")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tree / "tests")]
-    environment = {**os.environ, "PYTEST_ADDOPTS": ""}
-    run = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "was not built from the Rust sources in this tree: run `make build`" in run.stdout + run.stderr
-    assert "passed" not in run.stdout
+    status, output = run_tests("def test_one() -> None:\n    pass\n")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "was not built from the Rust sources in this tree: run `make build`" in output
+    assert "passed" not in output

@@ -16,8 +16,8 @@ ALLOWED: dict[str, set[str]] = {
     "giusto-benchmarks": {"giusto-core", "giusto-sim", "giusto-net"},
 }
 # Crates by which a clock, a thread, a socket or chance would come into the core.
-EFFECTS = ("chrono", "crossbeam", "fastrand", "getrandom", "libc", "mio", "nix", "rand", "rayon", "socket2")
-EFFECTS += ("time", "tokio")
+EFFECTS = {"chrono", "fastrand", "getrandom", "libc", "rand", "time"}
+EFFECTS |= {"crossbeam", "mio", "nix", "rayon", "socket2", "tokio"}
 FORBIDDEN = {
     "a clock": r"\bstd::time::(Instant|SystemTime)\b|\b(Instant|SystemTime)::now\b",
     "a thread": r"\bstd::thread\b|\bthread_local!",
