@@ -14,6 +14,7 @@ PY = "$(VENV)/bin/python"
 
 export CARGO_TERM_QUIET ?= true
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export NO_MKDOCS_2_WARNING = 1
 export PYTHON VENV
 
 .DEFAULT_GOAL := help
