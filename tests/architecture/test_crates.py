@@ -72,6 +72,8 @@ def test_a_crate_without_the_lints_of_the_workspace_is_found(plant: Plant) -> No
         ("fn f() -> bool { std::env::var_os(NAME).is_some() }", "the process"),
         ("fn f() -> u8 { rand::random() }", "chance"),
         ("fn f() { unsafe { g() } }", "unsafe code"),
+        ("const Q: char = '\"'; fn f<'a>(x: &'a str) { unsafe { g(x, b'\"') } }", "unsafe code"),
+        ("const Q: char = '\\''; fn f() { unsafe { g() } }", "unsafe code"),
     ],
 )
 def test_an_effect_in_the_core_is_found(plant: Plant, code: str, what: str) -> None:

@@ -29,7 +29,8 @@ FORBIDDEN = {
     "unsafe code": r"\bunsafe\b",
 }
 NOT_CODE = re.compile(
-    r"""//[^\n]* | /\*.*?\*/ | r(\#*)"(?s:.*?)"\1 | "(?:\\.|[^"\\])*" """, re.VERBOSE | re.DOTALL
+    r"""//[^\n]* | /\*.*?\*/ | r(\#*)".*?"\1 | "(?:\\.|[^"\\])*" | '(?:\\[^']+|\\'|[^'\\])' """,
+    re.VERBOSE | re.DOTALL,
 )
 
 
@@ -98,7 +99,7 @@ def imported(code: str) -> Iterator[str]:
 def spell_out(tree: str) -> Iterator[str]:
     """The paths of one `use` tree."""
     prefix, brace, rest = tree.partition("{")
-    if not brace:
+    if not brace or "}" not in rest:
         yield tree
         return
     depth, start, body = 0, 0, rest[: rest.rindex("}")]
