@@ -90,6 +90,8 @@ def measure(programs: list[Program], console: Console) -> dict[str, list[Figure]
         if run.returncode != 0:
             raise SystemExit(f"{program.name} failed with status {run.returncode}")
         measured[program.name] = figures(run.stdout.splitlines())
+        if not measured[program.name]:
+            raise SystemExit(f"{program.name} printed no figure")
         for bench in by_bench(measured[program.name]).items():
             console.print(table(*bench))
     return measured

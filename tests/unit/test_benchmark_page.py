@@ -44,6 +44,15 @@ def test_a_line_that_is_no_figure_is_refused(run: ModuleType, line: str) -> None
         run.figures([line])
 
 
+@pytest.mark.parametrize(
+    ("code", "problem"), [("", "silent printed no figure"), ("exit(3)", "silent failed with status 3")]
+)
+def test_a_program_that_measures_nothing_is_refused(run: ModuleType, code: str, problem: str) -> None:
+    program = run.Program("silent", (sys.executable, "-c", code))
+    with pytest.raises(SystemExit, match=problem):
+        run.measure([program], run.Console(quiet=True))
+
+
 def test_an_unknown_program_is_refused_with_the_known_ones(run: ModuleType) -> None:
     programs = [run.Program("mtep", ("x",)), run.Program("matching", ("y",))]
     assert [program.name for program in run.chosen(programs, [])] == ["matching", "mtep"]
