@@ -1,0 +1,78 @@
+# The only command surface of giusto: `make` or `make help` lists it.
+#
+# Every target sets up what it needs, and does so only when something changed: the virtual
+# environment in VENV, the packages that pyproject.toml names, the native core. Two settings:
+#   PYTHON  the interpreter that makes the environment   (python3)
+#   VENV    where the environment is                     (.venv)
+
+PYTHON ?= python3
+VENV ?= .venv
+
+SHELL := /bin/sh
+MAKEFLAGS += --no-print-directory
+PY = "$(VENV)/bin/python"
+
+export CARGO_TERM_QUIET ?= true
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export NO_MKDOCS_2_WARNING = 1
+export PYTHON VENV
+
+.DEFAULT_GOAL := help
+
+##@ Use it
+
+.PHONY: demo
+demo: build ## run the main job and show what it did
+	@$(PY) examples/demo.py
+
+.PHONY: bench
+bench: build ## measure speed (release build) and write docs/benchmarks.md
+	@$(PY) benchmarks/run.py
+
+##@ Work on it
+
+.PHONY: test
+test: build ## run all tests, Rust and Python
+	@sh tools/test.sh
+
+.PHONY: lint
+lint: build ## ruff, mypy, stub check, rustfmt, clippy: change nothing, report all
+	@sh tools/prerequisites.sh lint
+	@sh tools/lint.sh
+
+.PHONY: fmt
+fmt: environment ## format all sources
+	@sh tools/prerequisites.sh lint
+	@cargo fmt --all
+	@$(PY) -m ruff check --fix-only --quiet .
+	@$(PY) -m ruff format --quiet .
+
+.PHONY: docs
+docs: build ## build the documentation site into site/ and run its examples
+	@sh tools/environment.sh docs
+	@$(PY) -m pytest tests/documents
+	@echo "» building the documentation in site/"
+	@$(PY) -m mkdocs build --strict --quiet
+
+##@ Set it up
+
+.PHONY: build
+build: environment ## build the native core into the environment, if its sources changed
+	@sh tools/extension.sh
+
+.PHONY: clean
+clean: ## remove all that these commands have made here
+	@rm -rf .venv target site dist .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	@rm -f python/giusto/_core*.so
+	@find python tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.PHONY: help
+help: ## this list
+	@awk -f tools/help.awk $(MAKEFILE_LIST)
+
+# Not for people: what the targets above stand on.
+
+.PHONY: environment
+environment:
+	@sh tools/prerequisites.sh build
+	@sh tools/environment.sh dev

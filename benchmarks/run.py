@@ -1,0 +1,183 @@
+"""Run every benchmark program and write what they measured to docs/benchmarks.md.
+
+A program is a file `src/bin/<name>.rs`, or `<name>.py` beside this one. It prints one JSON line per
+figure, `{"bench": …, "case": …, "value": …, "unit": …}`, and compares within one run. With names as
+arguments only those programs run, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from giusto._build import require_fresh, require_release
+from giusto.errors import StaleExtension
+from rich.console import Console
+from rich.table import Table
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of a program's output."""
+
+    bench: str
+    case: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A benchmark program that can be started."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+def build() -> list[Program]:
+    """Build the Rust programs as a release build and list them."""
+    command = ["cargo", "build", "--quiet", "--release", "--package", "giusto-benchmarks", "--bins"]
+    built = subprocess.run(
+        [*command, "--message-format=json-render-diagnostics"], cwd=ROOT, stdout=subprocess.PIPE, check=True
+    )
+    messages = [json.loads(line) for line in built.stdout.splitlines()]
+    return [
+        Program(message["target"]["name"], (message["executable"],))
+        for message in messages
+        if message["reason"] == "compiler-artifact" and message["executable"]
+    ]
+
+
+def python_programs() -> list[Program]:
+    """The programs beside this file."""
+    scripts = (path for path in FOLDER.glob("*.py") if path != Path(__file__))
+    return [Program(path.stem, (sys.executable, str(path))) for path in scripts]
+
+
+def figures(lines: Iterable[str]) -> list[Figure]:
+    """What a program printed, checked line by line."""
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            fields = json.loads(line)
+            figure = Figure(fields["bench"], fields["case"], float(fields["value"]), fields["unit"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise SystemExit(f"line {number} is not a figure ({error!r}): {line.rstrip()}") from error
+        found.append(figure)
+    return found
+
+
+def measure(programs: list[Program], console: Console) -> dict[str, list[Figure]]:
+    """Run the programs one after the other, alone on the machine as far as we can tell."""
+    measured = {}
+    for number, program in enumerate(programs, start=1):
+        with console.status(f"{program.name} ({number} of {len(programs)})"):
+            run = subprocess.run(program.command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        if run.returncode != 0:
+            raise SystemExit(f"{program.name} failed with status {run.returncode}")
+        measured[program.name] = figures(run.stdout.splitlines())
+        if not measured[program.name]:
+            raise SystemExit(f"{program.name} printed no figure")
+        for bench in by_bench(measured[program.name]).items():
+            console.print(table(*bench))
+    return measured
+
+
+def by_bench(found: list[Figure]) -> dict[str, list[Figure]]:
+    """Figures grouped by benchmark, in the order in which they were printed."""
+    groups: dict[str, list[Figure]] = {}
+    for figure in found:
+        groups.setdefault(figure.bench, []).append(figure)
+    return groups
+
+
+def table(bench: str, found: list[Figure]) -> Table:
+    """One benchmark for the terminal."""
+    drawn = Table(title=bench, title_justify="left")
+    drawn.add_column("case")
+    drawn.add_column("value", justify="right")
+    drawn.add_column("unit")
+    for figure in found:
+        drawn.add_row(figure.case, readable(figure.value), figure.unit)
+    return drawn
+
+
+def readable(value: float) -> str:
+    """Three significant digits, or all digits of a large whole part."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def page(measured: dict[str, list[Figure]], *, machine: str, date: str) -> str:
+    """The document: one table per benchmark, with the command that makes it."""
+    parts = [
+        "# Benchmarks",
+        f"Measured on {date} on {machine}. `make bench` measures again and rewrites this page.",
+        "Compare ratios: they are taken within one run. Absolute figures belong to this machine.",
+    ]
+    for program, found in measured.items():
+        for bench, rows in by_bench(found).items():
+            parts.append(f"## {bench}")
+            parts.append(f"`.venv/bin/python benchmarks/run.py {program}`")
+            lines = ["| case | value | unit |", "|---|---:|---|"]
+            lines += [f"| {row.case} | {readable(row.value)} | {row.unit} |" for row in rows]
+            parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def machine() -> str:
+    """The processor, how many cores of it we see, and the compiler."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    model = named[0] if named else platform.processor() or platform.machine()
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
+    version = rustc.stdout.split()[1]
+    return f"{model} ({os.cpu_count()} cores), rustc {version}, Python {platform.python_version()}"
+
+
+def chosen(programs: list[Program], names: list[str]) -> list[Program]:
+    """The programs of these names, all if there are none."""
+    known = {program.name: program for program in sorted(programs, key=lambda program: program.name)}
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise SystemExit(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
+    return [known[name] for name in names or known]
+
+
+def main() -> None:
+    """Measure, show, and write the page."""
+    parser = argparse.ArgumentParser(description="measure speed and write docs/benchmarks.md")
+    parser.add_argument("names", nargs="*", help="programs to run; all, and write the page, if none")
+    names = parser.parse_args().names
+    try:
+        require_fresh(ROOT)
+        require_release()
+    except StaleExtension as error:
+        raise SystemExit(str(error)) from error
+
+    console = Console()
+    with console.status("building the benchmark programs"):
+        programs = chosen([*build(), *python_programs()], names)
+    measured = measure(programs, console)
+    if not names:
+        today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+        PAGE.write_text(page(measured, machine=machine(), date=today), encoding="utf-8")
+        console.print(f"written to {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What every test run decides first: that the extension is fresh, and what the random tests draw.
+
+GIUSTO_SEED (a whole number) fixes what they draw; without it a seed is drawn anew, and printed.
+GIUSTO_CASES (1) multiplies how many cases they draw.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).parents[1]
+
+
+def whole_number(name: str, default: int) -> int:
+    """The environment option `name`, or `default` if it is not set."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    if not text.isdecimal():
+        pytest.exit(f"{name} = {text}: expected a whole number", returncode=pytest.ExitCode.USAGE_ERROR)
+    return int(text)
+
+
+def staleness(root: Path) -> str | None:
+    """Why the extension must not be tested against the sources under `root`, if it must not."""
+    try:
+        from giusto._build import require_fresh
+        from giusto.errors import StaleExtension
+    except ImportError as error:
+        return f"giusto._core cannot be imported ({error}): run `make build`"
+    try:
+        require_fresh(root)
+    except StaleExtension as error:
+        return str(error)
+    return None
+
+
+# First of all plugins: hypothesis reads its seed in the same hook.
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a stale extension; give hypothesis our seed and number of cases."""
+    problem = staleness(ROOT)
+    if problem is not None:
+        pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
+
+    # In the environment, so that the workers of xdist draw from the same seed.
+    seed = whole_number("GIUSTO_SEED", secrets.randbits(32))
+    os.environ["GIUSTO_SEED"] = str(seed)
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(seed)
+
+    cases = max(1, whole_number("GIUSTO_CASES", 1))
+    settings.register_profile("giusto", deadline=None, print_blob=True, max_examples=100 * cases)
+    settings.load_profile("giusto")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the seed, and the command that draws the same cases again."""
+    seed, cases = os.environ["GIUSTO_SEED"], os.environ.get("GIUSTO_CASES", "1")
+    terminalreporter.write_line(f"seed: GIUSTO_SEED={seed} GIUSTO_CASES={cases}")
+
+
+@pytest.fixture(scope="session")
+def seed() -> int:
+    """The seed of this run, for tests that draw with `random.Random(seed)`."""
+    return int(os.environ["GIUSTO_SEED"])
+
+
+@pytest.fixture(scope="session")
+def cases() -> int:
+    """By how much this run multiplies the number of random cases."""
+    return max(1, whole_number("GIUSTO_CASES", 1))
