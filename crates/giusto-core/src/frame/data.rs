@@ -77,7 +77,7 @@ macro_rules! field {
 
 impl DataHeader {
     /// Reads a header whose frame has `length` bytes; also returns the length of the attribute block.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(bytes: &[u8; HEADER_BYTES], length: u32) -> Result<(Self, usize), FrameError> {
         let header = Self {
             priority: bytes[PRIORITY],
@@ -91,19 +91,31 @@ impl DataHeader {
         };
         let attributes_bytes = field!(bytes, ATTRIBUTES, u32);
         let room = length.saturating_sub(HEADER_BYTES as u32);
-        if header.priority > PRIORITY_MAX {
-            return Err(FrameError::new(PRIORITY, Reason::Priority(header.priority)));
+        let reserved = field!(bytes, RESERVED, u32);
+        // One branch for what is nearly always right.
+        let fine = (header.priority <= PRIORITY_MAX)
+            & (header.timeout_ns >= 0)
+            & (attributes_bytes <= room)
+            & (reserved == 0);
+        if fine {
+            Ok((header, attributes_bytes as usize))
+        } else {
+            Err(header.refuse(attributes_bytes, room))
         }
-        if header.timeout_ns < 0 {
-            return Err(FrameError::new(TIMEOUT, Reason::Timeout(header.timeout_ns)));
+    }
+
+    /// Which field is wrong; the reserved one if no other is.
+    #[cold]
+    fn refuse(&self, attributes_bytes: u32, room: u32) -> FrameError {
+        if self.priority > PRIORITY_MAX {
+            FrameError::new(PRIORITY, Reason::Priority(self.priority))
+        } else if self.timeout_ns < 0 {
+            FrameError::new(TIMEOUT, Reason::Timeout(self.timeout_ns))
+        } else if attributes_bytes > room {
+            FrameError::new(ATTRIBUTES, Reason::Attributes { bytes: attributes_bytes, room })
+        } else {
+            FrameError::new(RESERVED, Reason::Reserved)
         }
-        if attributes_bytes > room {
-            return Err(FrameError::new(ATTRIBUTES, Reason::Attributes { bytes: attributes_bytes, room }));
-        }
-        if field!(bytes, RESERVED, u32) != 0 {
-            return Err(FrameError::new(RESERVED, Reason::Reserved));
-        }
-        Ok((header, attributes_bytes as usize))
     }
 
     /// The header's bytes. `length` and `attributes_bytes` were checked by the caller.

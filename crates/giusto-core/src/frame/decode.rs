@@ -44,19 +44,31 @@ impl Decoder {
     }
 
     /// The first frame of `buffer`.
-    #[inline]
+    ///
+    /// Whole data frames are recognised here, in the caller's loop; everything else is another function.
+    #[inline(always)]
     pub fn decode<'a>(&self, buffer: &'a [u8]) -> Result<Decoded<'a>, FrameError> {
+        let data = buffer.first_chunk::<HEADER_BYTES>().filter(|start| start[4] == Kind::Data as u8);
+        if let Some(header) = data {
+            let length = length(header);
+            if length >= HEADER_BYTES as u32 && length <= self.limit_bytes {
+                return decode_data(buffer, header, length);
+            }
+        }
+        self.decode_other(buffer)
+    }
+
+    /// Any frame but a data frame whose header is there.
+    #[inline(never)]
+    fn decode_other<'a>(&self, buffer: &'a [u8]) -> Result<Decoded<'a>, FrameError> {
         let Some(prefix) = buffer.first_chunk::<PREFIX_BYTES>() else {
             return self.decode_start(buffer);
         };
         let (length, kind) = self.check(prefix)?;
-        if kind == Kind::Data {
-            return decode_data(buffer, length);
-        }
-        match buffer.get(PREFIX_BYTES..length as usize) {
-            Some(rest) => decode_rest(kind, prefix, rest)
-                .map(|frame| Decoded::Frame { frame, consumed: length as usize }),
-            None => Ok(Decoded::Incomplete { needed: length as usize }),
+        let consumed = length as usize;
+        match buffer.get(PREFIX_BYTES..consumed) {
+            Some(rest) => decode_rest(kind, prefix, rest).map(|frame| Decoded::Frame { frame, consumed }),
+            None => Ok(Decoded::Incomplete { needed: consumed }),
         }
     }
 
@@ -83,8 +95,7 @@ impl Decoder {
     /// Length and kind, if they go together.
     #[inline]
     fn check(&self, prefix: &[u8; PREFIX_BYTES]) -> Result<(u32, Kind), FrameError> {
-        let [a, b, c, d, kind, ..] = *prefix;
-        let length = u32::from_le_bytes([a, b, c, d]);
+        let (length, kind) = (length(prefix), prefix[4]);
         self.check_length(length)?;
         let kind = Kind::from_byte(kind).ok_or(FrameError::new(4, Reason::UnknownKind(kind)))?;
         let fixed = kind.fixed_bytes() as u32;
@@ -98,19 +109,27 @@ impl Decoder {
     }
 }
 
-#[inline]
-fn decode_data(buffer: &[u8], length: u32) -> Result<Decoded<'_>, FrameError> {
+#[inline(always)]
+fn length<const N: usize>(start: &[u8; N]) -> u32 {
+    const { assert!(N >= 4) };
+    u32::from_le_bytes([start[0], start[1], start[2], start[3]])
+}
+
+#[inline(always)]
+fn decode_data<'a>(
+    buffer: &'a [u8],
+    header: &[u8; HEADER_BYTES],
+    length: u32,
+) -> Result<Decoded<'a>, FrameError> {
+    let (header, attributes_bytes) = DataHeader::read(header, length)?;
     let consumed = length as usize;
-    let Some(bytes) = buffer.first_chunk::<HEADER_BYTES>() else {
-        return Ok(Decoded::Incomplete { needed: consumed });
-    };
-    let (header, attributes_bytes) = DataHeader::read(bytes, length)?;
-    let Some((attributes, payload)) =
-        buffer.get(HEADER_BYTES..consumed).and_then(|tail| tail.split_at_checked(attributes_bytes))
-    else {
-        return Ok(Decoded::Incomplete { needed: consumed });
-    };
-    Ok(Decoded::Frame { frame: Frame::Data(Data { header, attributes, payload }), consumed })
+    let tail = buffer.get(HEADER_BYTES..consumed);
+    match tail.and_then(|tail| tail.split_at_checked(attributes_bytes)) {
+        Some((attributes, payload)) => {
+            Ok(Decoded::Frame { frame: Frame::Data(Data { header, attributes, payload }), consumed })
+        }
+        None => Ok(Decoded::Incomplete { needed: consumed }),
+    }
 }
 
 /// A whole frame of another kind; `rest` follows the prefix and has the length of its kind.
@@ -129,7 +148,7 @@ fn decode_rest<'a>(kind: Kind, prefix: &[u8; PREFIX_BYTES], rest: &'a [u8]) -> R
         Kind::Probe => Frame::Probe(probe(rest, echo)?),
         Kind::Error => Frame::Error(failure(rest)?),
         Kind::Goodbye => Frame::Goodbye,
-        // Data never comes here: its header is read before the frame is whole.
+        // A whole data frame never comes here: its header was there.
         Kind::Control | Kind::Data => Frame::Control(rest),
     })
 }
