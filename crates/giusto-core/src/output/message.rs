@@ -1,0 +1,121 @@
+//! What an output queue holds, and what each matched subscription pays for it.
+
+use crate::error::Invalid;
+use crate::id::Nanos;
+
+/// The most urgent message priority; 0 is the least urgent.
+pub const PRIORITY_MAX: u8 = 7;
+/// Bytes in the KB of the link model N(μ, σ²).
+pub const BYTES_PER_KB: f64 = 1024.0;
+/// The longest duration and the latest instant that the output stage accepts (73 years): sums of four fit.
+pub const SPAN_NS_MAX: Nanos = Nanos::MAX / 4;
+/// The deadline of a subscription that has none.
+pub const NO_DEADLINE_NS: Nanos = SPAN_NS_MAX;
+/// The largest price or penalty.
+pub const MONEY_MAX: f64 = 1e12;
+/// The most subscriptions that one message may carry terms of.
+pub const TERMS_MAX: usize = 65_536;
+
+/// A message that waits for a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The owner's handle; never interpreted here.
+    pub token: u32,
+    /// size(e).
+    pub size_bytes: u32,
+    /// 0 to [`PRIORITY_MAX`].
+    pub priority: u8,
+    /// The publisher's timestamp.
+    pub published_ns: Nanos,
+    /// How long after publication the message is worth sending; 0 = for ever.
+    pub timeout_ns: Nanos,
+}
+
+impl Outgoing {
+    /// The last instant before the timeout passes.
+    #[inline]
+    pub fn timeout_at_ns(&self) -> Nanos {
+        if self.timeout_ns == 0 { Nanos::MAX } else { self.published_ns.saturating_add(self.timeout_ns) }
+    }
+
+    #[inline]
+    pub(super) fn validate(&self) -> Result<(), Invalid> {
+        if self.priority > PRIORITY_MAX {
+            return Err(Invalid::new("priority", self.priority, format!("0 to {PRIORITY_MAX}")));
+        }
+        if !(-SPAN_NS_MAX..=SPAN_NS_MAX).contains(&self.published_ns) {
+            return Err(Invalid::new("published_ns", self.published_ns, format!("within ±{SPAN_NS_MAX}")));
+        }
+        duration("timeout_ns", self.timeout_ns)
+    }
+}
+
+/// What one matched subscription, reached through this link, asks and pays, and the path to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Longest useful delay from publication to arrival ([`NO_DEADLINE_NS`] = any).
+    pub deadline_ns: Nanos,
+    /// Earned when the message arrives in time.
+    pub price: f64,
+    /// Paid when it does not.
+    pub penalty: f64,
+    /// Brokers on the path to the subscriber, each of which takes PD.
+    pub nodenum: u32,
+    /// μ of the whole path, per KB.
+    pub mean_ns_per_kb: f64,
+    /// σ² of the whole path, per KB².
+    pub variance_ns2_per_kb2: f64,
+    /// SBD: from the last broker to the subscriber.
+    pub subscriber_delay_ns: Nanos,
+}
+
+impl Terms {
+    /// Checks entry `index` of the terms of `message`; `processing_delay_ns` is PD.
+    pub(super) fn validate(
+        &self,
+        index: usize,
+        message: &Outgoing,
+        processing_delay_ns: Nanos,
+    ) -> Result<(), Invalid> {
+        let path = |field: &str| format!("terms[{index}].{field}");
+        if !(1..=SPAN_NS_MAX).contains(&self.deadline_ns) {
+            return Err(Invalid::new(path("deadline_ns"), self.deadline_ns, format!("1 to {SPAN_NS_MAX}")));
+        }
+        for (field, value) in [("price", self.price), ("penalty", self.penalty)] {
+            number(path(field), value, MONEY_MAX)?;
+        }
+        let processing_ns = i128::from(self.nodenum) * i128::from(processing_delay_ns);
+        if processing_ns > i128::from(SPAN_NS_MAX) {
+            let expected = format!("nodenum × processing_delay_ns at most {SPAN_NS_MAX}");
+            return Err(Invalid::new(path("nodenum"), self.nodenum, expected));
+        }
+        let longest = SPAN_NS_MAX as f64 / kilobytes(message.size_bytes).max(1.0);
+        number(path("mean_ns_per_kb"), self.mean_ns_per_kb, longest)?;
+        number(path("variance_ns2_per_kb2"), self.variance_ns2_per_kb2, longest * longest)?;
+        if !(0..=SPAN_NS_MAX).contains(&self.subscriber_delay_ns) {
+            let expected = format!("0 to {SPAN_NS_MAX}");
+            return Err(Invalid::new(path("subscriber_delay_ns"), self.subscriber_delay_ns, expected));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn kilobytes(size_bytes: u32) -> f64 {
+    f64::from(size_bytes) / BYTES_PER_KB
+}
+
+#[inline]
+pub(super) fn duration(field: &str, value: Nanos) -> Result<(), Invalid> {
+    if (0..=SPAN_NS_MAX).contains(&value) {
+        return Ok(());
+    }
+    Err(Invalid::new(field, value, format!("0 to {SPAN_NS_MAX}")))
+}
+
+fn number(field: String, value: f64, most: f64) -> Result<(), Invalid> {
+    // Written so that NaN fails.
+    if value >= 0.0 && value <= most {
+        return Ok(());
+    }
+    Err(Invalid::new(field, value, format!("a number from 0 to {most:e}")))
+}
