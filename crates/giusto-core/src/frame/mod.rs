@@ -26,6 +26,7 @@
 //!
 //! Decoding is total: any bytes give a frame, a wish for more bytes, or a [`FrameError`].
 
+pub mod attributes;
 pub mod data;
 mod decode;
 mod encode;

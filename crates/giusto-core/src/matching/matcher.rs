@@ -1,0 +1,195 @@
+//! Which subscriptions receive an event on a topic: the match step between the two stages.
+//!
+//! Subscriptions without a filter are lists that are ready before the event comes (`fanout`);
+//! those with one are found through `index` and merged in. Once warm, an event allocates nothing.
+
+use super::event::{Check, Event, Names};
+use super::fanout::Fanout;
+use super::filter::Filter;
+use super::hash::Table;
+use super::index::Index;
+use super::topic;
+use crate::error::ChangeError;
+use crate::frame::attributes::Attributes;
+use crate::id::{SubscriptionId, TopicId};
+
+/// All topics and subscriptions of a broker.
+#[derive(Debug, Default)]
+pub struct Matcher {
+    names: Names,
+    fanout: Fanout,
+    index: Index,
+    subscriptions: Table<SubscriptionId, Subscription>,
+    event: Event<'static>,
+}
+
+#[derive(Debug)]
+struct Subscription {
+    pattern: u32,
+    /// The conjunctions of its filter in the index; none if it has no filter.
+    entries: Box<[u32]>,
+}
+
+impl Matcher {
+    /// No topic and no subscription.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes a topic known. Costs as much as there are patterns that cover it.
+    pub fn add_topic(&mut self, id: TopicId, name: &str) -> Result<(), ChangeError> {
+        self.fanout.add_topic(id, name)
+    }
+
+    /// Forgets a topic; subscriptions stay.
+    pub fn remove_topic(&mut self, id: TopicId) -> Result<(), ChangeError> {
+        self.fanout.remove_topic(id)
+    }
+
+    /// Adds a subscription. Costs as much as its filter and the topics that it covers, not the
+    /// other subscriptions.
+    pub fn subscribe(
+        &mut self,
+        id: SubscriptionId,
+        pattern: &str,
+        filter: Option<&Filter>,
+    ) -> Result<(), ChangeError> {
+        topic::check_pattern(pattern)?;
+        if self.subscriptions.contains_key(&id) {
+            return Err(ChangeError::duplicate("subscription", id.0));
+        }
+        let pattern = self.fanout.pattern(pattern);
+        let entries = match filter {
+            None => {
+                self.fanout.add_unfiltered(pattern, id);
+                Box::default()
+            }
+            Some(filter) => {
+                self.fanout.add_filtered(pattern);
+                self.register(id, pattern, filter)
+            }
+        };
+        self.subscriptions.insert(id, Subscription { pattern, entries });
+        Ok(())
+    }
+
+    /// Takes a subscription out.
+    pub fn unsubscribe(&mut self, id: SubscriptionId) -> Result<(), ChangeError> {
+        let subscription =
+            self.subscriptions.remove(&id).ok_or_else(|| ChangeError::unknown("subscription", id.0))?;
+        for &entry in &subscription.entries {
+            for check in &self.index.remove(entry) {
+                self.names.release(check.attribute);
+            }
+        }
+        if subscription.entries.is_empty() {
+            self.fanout.remove_unfiltered(subscription.pattern, id);
+        } else {
+            self.fanout.remove_filtered(subscription.pattern);
+        }
+        Ok(())
+    }
+
+    /// Puts the subscriptions that receive the event into `found`, ascending, in place of what it held.
+    pub fn matching(
+        &mut self,
+        topic: TopicId,
+        attributes: Attributes<'_>,
+        found: &mut Vec<SubscriptionId>,
+    ) -> Result<(), ChangeError> {
+        found.clear();
+        let (unfiltered, filtered) =
+            self.fanout.receivers(topic).ok_or_else(|| ChangeError::unknown("topic", topic.0))?;
+        if filtered.is_empty() {
+            found.extend_from_slice(unfiltered);
+            return Ok(());
+        }
+        let mut event: Event<'_> = std::mem::take(&mut self.event);
+        event.load(&self.names, attributes);
+        for &pattern in filtered {
+            self.index.satisfied(pattern, &event, found);
+        }
+        self.event = event.unload();
+        found.sort_unstable();
+        found.dedup();
+        merge_into(found, unfiltered);
+        Ok(())
+    }
+
+    /// Whether one subscription receives the event.
+    pub fn would_match(
+        &self,
+        id: SubscriptionId,
+        topic: TopicId,
+        attributes: Attributes<'_>,
+    ) -> Result<bool, ChangeError> {
+        let subscription =
+            self.subscriptions.get(&id).ok_or_else(|| ChangeError::unknown("subscription", id.0))?;
+        let covered = self
+            .fanout
+            .covers(subscription.pattern, topic)
+            .ok_or_else(|| ChangeError::unknown("topic", topic.0))?;
+        let mut event = Event::default();
+        event.load(&self.names, attributes);
+        let wanted = |&entry: &u32| event.satisfies(self.index.checks(entry));
+        Ok(covered && (subscription.entries.is_empty() || subscription.entries.iter().any(wanted)))
+    }
+
+    /// The subscriptions without a filter that receive a topic, ascending: all of them, if
+    /// [`Self::is_filtered`] says no.
+    pub fn unfiltered(&self, topic: TopicId) -> Option<&[SubscriptionId]> {
+        self.fanout.receivers(topic).map(|(unfiltered, _)| unfiltered)
+    }
+
+    /// Whether a subscription with a filter covers the topic.
+    pub fn is_filtered(&self, topic: TopicId) -> bool {
+        self.fanout.receivers(topic).is_some_and(|(_, filtered)| !filtered.is_empty())
+    }
+
+    /// How many subscriptions there are.
+    pub fn len(&self) -> usize {
+        self.subscriptions.len()
+    }
+
+    /// Whether there is no subscription.
+    pub fn is_empty(&self) -> bool {
+        self.subscriptions.is_empty()
+    }
+
+    /// Bytes that the filters occupy, an estimate: without the texts of constants.
+    pub fn filter_bytes(&self) -> usize {
+        let table = self.subscriptions.capacity() * (size_of::<(SubscriptionId, Subscription)>() + 1);
+        let entries: usize =
+            self.subscriptions.values().map(|subscription| subscription.entries.len() * 4).sum();
+        self.index.bytes() + self.names.bytes() + table + entries
+    }
+
+    fn register(&mut self, id: SubscriptionId, pattern: u32, filter: &Filter) -> Box<[u32]> {
+        let names = &mut self.names;
+        let index = &mut self.index;
+        let entries = filter.conjunctions().map(|predicates| {
+            let checks = predicates.map(|predicate| Check {
+                attribute: names.acquire(&predicate.name),
+                test: predicate.test.clone(),
+            });
+            index.insert(id, pattern, checks.collect())
+        });
+        entries.collect()
+    }
+}
+
+/// Merges the ascending `other` into the ascending `found`, from the back, in place.
+fn merge_into(found: &mut Vec<SubscriptionId>, other: &[SubscriptionId]) {
+    let mut left = found.len();
+    found.resize(left + other.len(), SubscriptionId(0));
+    let mut write = found.len();
+    for &id in other.iter().rev() {
+        while left > 0 && found[left - 1] > id {
+            write -= 1;
+            left -= 1;
+            found[write] = found[left];
+        }
+        write -= 1;
+        found[write] = id;
+    }
+}
