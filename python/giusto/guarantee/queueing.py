@@ -1,0 +1,66 @@
+"""How long a frame waits at an egress port with a few levels of priority, each of them first in, first out.
+
+A frame that arrives s after the start of a busy period of its level starts when everything before it is
+sent: one frame of a lower level that had just begun (b), what its own level has received by then, and what
+the higher levels receive until it starts; afterwards it cannot be preempted. With burst-and-rate traffic
+this wait is longest at s = 0, which gives the straight formula (N1). If the input links are known, traffic
+also cannot arrive faster than they carry it; the wait is then concave in s, and its maximum lies at a
+corner of the arrival curves (N2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from giusto.errors import Overload
+from giusto.guarantee import exact
+from giusto.guarantee.curve import Arrivals
+from giusto.guarantee.exact import Number
+from giusto.guarantee.flow import Flow
+
+
+def require_load(flows: Iterable[Flow]) -> None:
+    """Σ U <= 1."""
+    load = sum((flow.load for flow in flows), Fraction(0))
+    if load > 1:
+        raise Overload(f"load {load} of this level and those above is over 1: no bound exists")
+
+
+def queueing(flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_ns: Number) -> Fraction:
+    """(N1): from the arrival of a frame of `flow` (last bit) to the start of its transmission.
+
+    `same` are the other flows of its level; `blocking_ns` is the longest frame of any lower level, best
+    effort included (1538 bytes at 1 Gb/s: 12304 ns). Raises `Overload` above a load of 1.
+    """
+    require_load([flow, *higher, *same])
+    total = exact.nonnegative("blocking_ns", blocking_ns) - flow.shortest_frame_ns
+    total += sum(other.interference_ns for other in higher)
+    total += sum(other.burst_ns for other in (flow, *same))
+    return total / (1 - sum(other.load for other in higher))
+
+
+def message_queueing(
+    flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_ns: Number
+) -> Fraction:
+    """The quantity of [RTMB] (5): queueing of the whole message beyond its own wire time."""
+    return queueing(flow, higher, same, blocking_ns) + flow.shortest_frame_ns - flow.wire_ns
+
+
+def refined_queueing(
+    flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_ns: Number
+) -> Fraction:
+    """(N2): as (N1), with arrivals capped by the input links; trust is not used.
+
+    Never above (N1) for policed flows; equal to it when no link is known.
+    """
+    require_load([flow, *higher, *same])
+    own, above = Arrivals([flow, *same]), Arrivals(higher)
+    fixed = exact.nonnegative("blocking_ns", blocking_ns) - flow.shortest_frame_ns
+    corners = own.corners()
+    # Where the start of the frame passes a corner of the higher levels, the wait has a corner too.
+    for corner in above.corners():
+        sent = corner - above.at(corner) - fixed
+        if (reached := own.reaches(sent)) is not None:
+            corners.append(reached)
+    return max(above.drained(fixed + own.at(s)) - s for s in corners)
