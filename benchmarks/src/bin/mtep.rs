@@ -31,7 +31,13 @@ struct Load {
 const WAN: Load = Load {
     name: "wan",
     size_bytes: 50 << 10,
-    deadlines: [(20 * SECOND, 3.0), (24 * SECOND, 2.5), (30 * SECOND, 2.0), (40 * SECOND, 1.5), (60 * SECOND, 1.0)],
+    deadlines: [
+        (20 * SECOND, 3.0),
+        (24 * SECOND, 2.5),
+        (30 * SECOND, 2.0),
+        (40 * SECOND, 1.5),
+        (60 * SECOND, 1.0),
+    ],
     link_mean_ns: (40e6, 80e6),
     link_sigma_ns: 20e6,
     processing_ns: 2_000_000,
@@ -90,8 +96,7 @@ impl Bench {
         let link = load.link(weight);
         let queue = policy(name).unwrap().queue(length + 1, Overflow::DropOldest, None, link).unwrap();
         let random = Random::new(11);
-        let mut bench =
-            Self { queue, random, load, terms: Vec::new(), now: 0, token: 0, step_ns, length };
+        let mut bench = Self { queue, random, load, terms: Vec::new(), now: 0, token: 0, step_ns, length };
         bench.fill();
         bench
     }
@@ -104,7 +109,8 @@ impl Bench {
             self.terms.extend((0..SUBSCRIPTIONS).map(|_| self.load.terms(random)));
             let age_ns = random.below(self.load.deadlines[0].0 as u64 / 4) as Nanos;
             let (published_ns, size_bytes) = (self.now - age_ns, self.load.size_bytes);
-            let message = Outgoing { token: self.token, size_bytes, priority: 0, published_ns, timeout_ns: 0 };
+            let message =
+                Outgoing { token: self.token, size_bytes, priority: 0, published_ns, timeout_ns: 0 };
             self.token += 1;
             self.queue.push(self.now, message, &self.terms, &mut Vec::new()).unwrap();
         }
@@ -119,7 +125,8 @@ impl Bench {
             lost.clear();
             let mut message = None;
             total_ns += time_ns(|| message = self.queue.pop(self.now, &mut lost));
-            chosen = chosen.wrapping_mul(31).wrapping_add(message.map_or(0, |message| u64::from(message.token)));
+            chosen =
+                chosen.wrapping_mul(31).wrapping_add(message.map_or(0, |message| u64::from(message.token)));
             self.fill();
         }
         (total_ns / rounds as f64, chosen)
@@ -131,22 +138,28 @@ fn main() {
     for load in [WAN, LAN] {
         for length in [10, 100, 1_000, 10_000] {
             for weight in [0.4, 1.0] {
-            let step_ns = load.drain_ns / length as Nanos;
-            let mut plain = Bench::new("mtep-reference", load, length, step_ns, weight);
-            let mut fast = Bench::new("mtep", load, length, step_ns, weight);
-            let warm = (length * 2).min(20000);
-            // warm both to steady state
-            let _ = fast.run(warm);
-            let start = fast.queue.work();
-            let c0 = fast.queue.counts();
-            let n = 2000;
-            let (t, _) = fast.run(n);
-            let w = fast.queue.work();
-            let c1 = fast.queue.counts();
-            let pn = (20000/length).max(3);
-            let (pt, _) = plain.run(pn);
-            eprintln!("{} w={weight} n={length}: fast {t:.0} ns, ref {pt:.0} ns, ratio {:.1}; evals/pop {:.2} bounds/pop {:.1} expired/pop {:.2}", load.name, pt/t,
-              (w.evaluations-start.evaluations) as f64/n as f64, (w.bounds-start.bounds) as f64/n as f64, (c1.expired-c0.expired) as f64/n as f64);
+                let step_ns = load.drain_ns / length as Nanos;
+                let mut plain = Bench::new("mtep-reference", load, length, step_ns, weight);
+                let mut fast = Bench::new("mtep", load, length, step_ns, weight);
+                let warm = (length * 2).min(20000);
+                // warm both to steady state
+                let _ = fast.run(warm);
+                let start = fast.queue.work();
+                let c0 = fast.queue.counts();
+                let n = 2000;
+                let (t, _) = fast.run(n);
+                let w = fast.queue.work();
+                let c1 = fast.queue.counts();
+                let pn = (20000 / length).max(3);
+                let (pt, _) = plain.run(pn);
+                eprintln!(
+                    "{} w={weight} n={length}: fast {t:.0} ns, ref {pt:.0} ns, ratio {:.1}; evals/pop {:.2} bounds/pop {:.1} expired/pop {:.2}",
+                    load.name,
+                    pt / t,
+                    (w.evaluations - start.evaluations) as f64 / n as f64,
+                    (w.bounds - start.bounds) as f64 / n as f64,
+                    (c1.expired - c0.expired) as f64 / n as f64
+                );
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What waits in output queues: one message for one client, with the subscriptions that it is for.
 
-use crate::id::{ClientId, SubscriptionId, TopicId};
+use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::store::MessageId;
 
 /// A message on its way to one client, as the driver of a link sees it.
@@ -21,6 +21,8 @@ pub struct Delivery<'a> {
 pub(super) struct Waiting {
     pub(super) message: MessageId,
     pub(super) client: ClientId,
+    /// What the publisher promised, 0 if nothing: its flow may be gone before the delivery is.
+    pub(super) min_sep_ns: Nanos,
     pub(super) subscriptions: Vec<SubscriptionId>,
 }
 
@@ -34,14 +36,20 @@ pub(super) struct Deliveries {
 impl Deliveries {
     /// A delivery of `message` to `client`, for one subscription so far.
     #[inline]
-    pub(super) fn insert(&mut self, message: MessageId, client: ClientId, first: SubscriptionId) -> u32 {
+    pub(super) fn insert(
+        &mut self,
+        message: MessageId,
+        client: ClientId,
+        min_sep_ns: Nanos,
+        first: SubscriptionId,
+    ) -> u32 {
         if let Some(token) = self.free.pop() {
             let entry = &mut self.entries[token as usize];
-            (entry.message, entry.client) = (message, client);
+            (entry.message, entry.client, entry.min_sep_ns) = (message, client, min_sep_ns);
             entry.subscriptions.push(first);
             return token;
         }
-        self.entries.push(Waiting { message, client, subscriptions: vec![first] });
+        self.entries.push(Waiting { message, client, min_sep_ns, subscriptions: vec![first] });
         self.entries.len() as u32 - 1
     }
 

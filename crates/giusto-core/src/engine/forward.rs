@@ -4,9 +4,9 @@ use crate::engine::{Delivery, Engine, has_passed};
 use crate::frame::attributes::{Attributes, BlockError};
 use crate::frame::{Data, DataMut, Decoded, Decoder, Frame};
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
-use crate::output::{Lost, NO_DEADLINE_NS, Outgoing, Reason, SPAN_NS_MAX, Terms};
+use crate::output::{Admission, Lost, Outgoing, Reason, SPAN_NS_MAX, Terms};
 use crate::queue::Rejected;
-use crate::record::{Outcome, Record};
+use crate::record::Outcome;
 use crate::store::MessageId;
 
 /// Why a data frame was not taken in.
@@ -40,7 +40,13 @@ pub enum Step {
 impl Engine {
     /// Takes in a data frame of `client`: `frame` is what `data` was decoded from.
     #[inline]
-    pub fn ingest(&mut self, now: Nanos, client: ClientId, frame: &[u8], data: &Data<'_>) -> Result<(), IngestError> {
+    pub fn ingest(
+        &mut self,
+        now: Nanos,
+        client: ClientId,
+        frame: &[u8],
+        data: &Data<'_>,
+    ) -> Result<(), IngestError> {
         let flow = FlowId(data.header.stream);
         let topic = match self.queues.owner(flow) {
             Some((owner, topic)) if owner == client => topic,
@@ -79,17 +85,6 @@ impl Engine {
         }
     }
 
-    #[cold]
-    fn turn_away(&mut self, now: Nanos, topic: TopicId, client: ClientId, data: &Data<'_>, outcome: Outcome) {
-        self.count(topic, |counters| match outcome {
-            Outcome::Policed => counters.policed += 1,
-            _ => counters.overflow += 1,
-        });
-        if let Some(records) = &mut self.records {
-            records.push(&Record { outcome, ..arrived(now, topic, client, data) });
-        }
-    }
-
     /// Spends one quantum; `None` when nothing waits. Ask again when the quantum is over.
     #[inline]
     pub fn step(&mut self, now: Nanos) -> Option<Step> {
@@ -117,6 +112,10 @@ impl Engine {
         }
         self.match_up(topic, message);
         let tokens = std::mem::take(&mut self.scratch.tokens);
+        if let Some(entry) = self.tables.topic_mut(topic) {
+            entry.pending += tokens.len() as u32;
+            entry.counters.unmatched += u64::from(tokens.is_empty());
+        }
         let outgoing = Outgoing {
             token: 0,
             size_bytes: self.queues.store.message(message).size_bytes,
@@ -130,9 +129,6 @@ impl Engine {
         }
         let count = tokens.len();
         self.scratch.tokens = tokens;
-        if count == 0 {
-            self.count(topic, |counters| counters.unmatched += 1);
-        }
         Step::Forwarded(count)
     }
 
@@ -145,6 +141,8 @@ impl Engine {
         if self.matcher.matching(topic, attributes, &mut self.scratch.matched).is_err() {
             return;
         }
+        let flow = self.queues.store.message(message).flow;
+        let min_sep_ns = self.tables.flows.get(flow.0).map_or(0, |flow| flow.min_sep_ns);
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
             entry.pending += 1;
@@ -153,7 +151,7 @@ impl Engine {
                 let delivery = self.deliveries.get_mut(client.delivery.1);
                 delivery.into_iter().for_each(|delivery| delivery.subscriptions.push(subscription));
             } else {
-                let token = self.deliveries.insert(message, entry.client, subscription);
+                let token = self.deliveries.insert(message, entry.client, min_sep_ns, subscription);
                 client.delivery = (self.tables.step, token);
                 self.scratch.tokens.push(token);
             }
@@ -168,10 +166,11 @@ impl Engine {
             self.tables.subscriptions.get(id.0).and_then(|entry| entry.terms)
         });
         let mut lost = std::mem::take(&mut self.scratch.lost);
-        if let Some(entry) = self.tables.clients.get_mut(client.0)
-            && entry.output.push(now, outgoing, &self.scratch.terms, &mut lost).is_err()
-        {
-            lost.push(Lost { token: outgoing.token, reason: Reason::Refused });
+        let entry = self.tables.clients.get_mut(client.0);
+        match entry.map(|entry| entry.output.push(now, outgoing, &self.scratch.terms, &mut lost)) {
+            Some(Ok(Admission::Queued | Admission::Refused)) => {}
+            Some(Ok(Admission::Disconnect)) => self.overflowed.push(client),
+            Some(Err(_)) | None => lost.push(Lost { token: outgoing.token, reason: Reason::Refused }),
         }
         self.bury(&mut lost);
         self.scratch.lost = lost;
@@ -186,7 +185,7 @@ impl Engine {
         self.bury(&mut lost);
         self.scratch.lost = lost;
         let token = outgoing?.token;
-        self.sent(now, token);
+        self.record_delivery(token, Outcome::Delivered, Some(now));
         Some(token)
     }
 
@@ -194,10 +193,8 @@ impl Engine {
     #[inline]
     pub fn delivery(&self, token: u32) -> Option<Delivery<'_>> {
         let waiting = self.deliveries.get(token)?;
-        let flow = self.queues.store.message(waiting.message).flow;
         let frame = self.queues.store.frame(waiting.message);
         let header = data(frame)?.header;
-        let _ = flow;
         Some(Delivery {
             frame,
             topic: TopicId(header.stream),
@@ -211,11 +208,16 @@ impl Engine {
     pub fn finish(&mut self, token: u32) {
         let Some(waiting) = self.deliveries.get(token) else { return };
         let message = waiting.message;
+        let topic = data(self.queues.store.frame(message)).map(|data| TopicId(data.header.stream));
         for &subscription in &waiting.subscriptions {
             if let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) {
                 entry.pending -= 1;
             }
             self.tables.forget_subscription(subscription);
+        }
+        if let Some(topic) = topic {
+            self.tables.topic_mut(topic).into_iter().for_each(|entry| entry.pending -= 1);
+            self.tables.forget_topic(topic);
         }
         self.deliveries.remove(token);
         self.queues.store.release(message);
@@ -232,121 +234,27 @@ impl Engine {
         while let Some(outgoing) =
             self.tables.clients.get_mut(client.0).and_then(|entry| entry.output.pop(Nanos::MIN, &mut lost))
         {
-            self.close(outgoing.token, Outcome::Lost, None);
+            self.close(outgoing.token, Outcome::Lost);
         }
         self.bury(&mut lost);
-    }
-
-    fn sent(&mut self, now: Nanos, token: u32) {
-        self.record_delivery(token, Outcome::Delivered, Some(now));
-    }
-
-    /// Counts and frees what an output queue will not send.
-    #[inline]
-    fn bury(&mut self, lost: &mut Vec<Lost>) {
-        for lost in lost.drain(..) {
-            let outcome = if lost.reason == Reason::Expired { Outcome::Expired } else { Outcome::Overflow };
-            self.close(lost.token, outcome, None);
-        }
-    }
-
-    #[cold]
-    fn close(&mut self, token: u32, outcome: Outcome, egress_ns: Option<Nanos>) {
-        self.record_delivery(token, outcome, egress_ns);
-        self.finish(token);
-    }
-
-    #[cold]
-    fn expire(&mut self, topic: TopicId, message: MessageId) {
-        self.count(topic, |counters| counters.expired += 1);
-        let Some(records) = &mut self.records else { return };
-        let entry = self.queues.store.message(message);
-        if let Some(data) = data(self.queues.store.frame(message)) {
-            let client = ClientId(data.header.source);
-            let seen = arrived(entry.ingress_ns, topic, client, &data);
-            let t_selected_ns = Some(entry.selected_ns);
-            records.push(&Record { t_selected_ns, outcome: Outcome::Expired, ..seen });
-        }
-    }
-
-    /// Counts a delivery, and records it once per subscription.
-    fn record_delivery(&mut self, token: u32, outcome: Outcome, egress_ns: Option<Nanos>) {
-        let Some(waiting) = self.deliveries.get(token) else { return };
-        let message = self.queues.store.message(waiting.message);
-        let Some(data) = data(self.queues.store.frame(waiting.message)) else { return };
-        let topic = TopicId(data.header.stream);
-        let seen = arrived(message.ingress_ns, topic, ClientId(data.header.source), &data);
-        let Some(counters) = self.tables.topics.get_mut(topic.0).map(|topic| &mut topic.counters) else { return };
-        for &subscription in &waiting.subscriptions {
-            let entry = self.tables.subscriptions.get(subscription.0);
-            let terms = entry.and_then(|entry| entry.terms);
-            let deadline_ns = terms.map(|terms| terms.deadline_ns).filter(|&span| span != NO_DEADLINE_NS);
-            let is_late = |at_ns| has_passed(at_ns, data.header.t_sent_ns, deadline_ns.unwrap_or(0));
-            let outcome = if egress_ns.is_some_and(is_late) { Outcome::Late } else { outcome };
-            counters.close(outcome);
-            if let Some(records) = &mut self.records {
-                records.push(&Record {
-                    subscriber: Some(subscription),
-                    t_selected_ns: Some(message.selected_ns),
-                    t_egress_ns: egress_ns,
-                    deadline_ns,
-                    bound_ns: entry.and_then(|entry| entry.bound_ns),
-                    price: terms.map(|terms| terms.price),
-                    penalty: terms.map(|terms| terms.penalty),
-                    outcome,
-                    ..seen
-                });
-            }
-        }
-    }
-
-    #[inline]
-    fn count(&mut self, topic: TopicId, add: impl FnOnce(&mut super::Counters)) {
-        if let Some(entry) = self.tables.topic_mut(topic) {
-            add(&mut entry.counters);
-        }
     }
 }
 
 /// A stored frame; what is in the store was decoded when it came in.
 #[inline]
-fn data(frame: &[u8]) -> Option<Data<'_>> {
+pub(super) fn data(frame: &[u8]) -> Option<Data<'_>> {
     match Decoder::new(u32::MAX).decode(frame) {
         Ok(Decoded::Frame { frame: Frame::Data(data), .. }) => Some(data),
         _ => None,
     }
 }
 
-/// What is known of a message when it comes in.
-fn arrived(now: Nanos, topic: TopicId, client: ClientId, data: &Data<'_>) -> Record {
-    Record {
-        run: 0,
-        node: 0,
-        hop: 0,
-        topic,
-        publisher: client,
-        subscriber: None,
-        sequence: data.header.sequence,
-        size_bytes: (data.attributes.len() + data.payload.len()) as u32,
-        priority: data.header.priority,
-        t_intended_ns: Some(data.header.t_intended_ns),
-        t_sent_ns: data.header.t_sent_ns,
-        t_ingress_ns: now,
-        t_selected_ns: None,
-        t_egress_ns: None,
-        t_received_ns: None,
-        clock_error_ns: 0,
-        min_sep_ns: None,
-        deadline_ns: None,
-        bound_ns: None,
-        price: None,
-        penalty: None,
-        outcome: Outcome::Delivered,
-    }
-}
-
 /// Terms of all subscriptions of a delivery; none at all if none of them has any.
-fn collect_terms(terms: &mut Vec<Terms>, subscriptions: &[SubscriptionId], of: impl Fn(SubscriptionId) -> Option<Terms>) {
+fn collect_terms(
+    terms: &mut Vec<Terms>,
+    subscriptions: &[SubscriptionId],
+    of: impl Fn(SubscriptionId) -> Option<Terms>,
+) {
     terms.clear();
     if subscriptions.iter().any(|&id| of(id).is_some()) {
         terms.extend(subscriptions.iter().map(|&id| of(id).unwrap_or(Terms::NONE)));

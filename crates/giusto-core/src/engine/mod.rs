@@ -14,11 +14,12 @@ mod counters;
 mod delivery;
 mod forward;
 mod primitives;
+mod recording;
 mod tables;
 mod view;
 
 use crate::error::Invalid;
-use crate::id::{Nanos, TopicId};
+use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::input::{self, InputStage};
 use crate::matching::Matcher;
 use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
@@ -88,11 +89,13 @@ pub struct Engine {
     records: Option<Columns>,
     /// What is used within one call and kept for its memory.
     scratch: Scratch,
+    /// Clients whose queue was full while the overflow policy is to disconnect them.
+    overflowed: Vec<ClientId>,
 }
 
 #[derive(Debug, Default)]
 struct Scratch {
-    matched: Vec<crate::id::SubscriptionId>,
+    matched: Vec<SubscriptionId>,
     tokens: Vec<u32>,
     terms: Vec<Terms>,
     lost: Vec<Lost>,
@@ -103,7 +106,12 @@ impl Engine {
     pub fn new(config: Config) -> Result<Self, Invalid> {
         let stage = input::policy(&config.input)?;
         let queues = Queues::new(stage.lanes(), config.fragment_bytes)?;
-        output::policy(&config.output)?.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
+        output::policy(&config.output)?.queue(
+            config.output_capacity,
+            config.overflow,
+            config.expiry,
+            config.link,
+        )?;
         let records = match config.record_capacity {
             0 => None,
             capacity => Some(named_columns(capacity, &config)?),
@@ -117,6 +125,7 @@ impl Engine {
             deliveries: Deliveries::default(),
             records,
             scratch: Scratch::default(),
+            overflowed: Vec::new(),
         })
     }
 
@@ -133,6 +142,14 @@ impl Engine {
     /// What has happened on all topics so far, also on those that are gone.
     pub fn totals(&self) -> Counters {
         self.tables.totals()
+    }
+
+    /// Clients that are to be disconnected since their queue was full; each is named once per call.
+    pub fn take_overflowed(&mut self) -> Vec<ClientId> {
+        let mut clients = std::mem::take(&mut self.overflowed);
+        clients.sort_unstable();
+        clients.dedup();
+        clients
     }
 
     /// Messages that wait for the input stage.

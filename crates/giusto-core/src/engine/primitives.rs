@@ -1,9 +1,10 @@
 //! The primitives that change who publishes and who receives. Each is done as a whole or refused as
 //! a whole.
 
-use crate::engine::tables::{Client, Flow, Subscription, Topic};
 use crate::engine::Engine;
+use crate::engine::tables::{Client, Flow, Subscription, Topic};
 use crate::error::{ChangeError, Invalid};
+use crate::frame::LIMIT_BYTES;
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
 use crate::matching::Filter;
@@ -51,7 +52,15 @@ impl Engine {
             records.publisher.set(id.0, name)?;
         }
         let (flows, subscriptions) = (Vec::new(), Vec::new());
-        let entry = Client { name: name.into(), gone: false, live_flows: 0, output, flows, subscriptions, delivery: (0, 0) };
+        let entry = Client {
+            name: name.into(),
+            gone: false,
+            live_flows: 0,
+            output,
+            flows,
+            subscriptions,
+            delivery: (0, 0),
+        };
         self.tables.clients.insert(entry);
         self.tables.client_names.insert(name.into(), id);
         Ok(id)
@@ -90,7 +99,15 @@ impl Engine {
         }
         self.matcher.add_topic(id, name)?;
         self.stage.allot(id, &share);
-        self.tables.topics.insert(Topic { name: name.into(), share, flows: 0, counters: Default::default() });
+        let counters = Default::default();
+        self.tables.topics.insert(Topic {
+            name: name.into(),
+            share,
+            flows: 0,
+            pending: 0,
+            gone: false,
+            counters,
+        });
         self.tables.topic_names.insert(name.into(), id);
         Ok(id)
     }
@@ -104,10 +121,11 @@ impl Engine {
         }
         self.matcher.remove_topic(id)?;
         self.stage.withdraw(id);
-        if let Some(topic) = self.tables.topics.remove(id.0) {
+        if let Some(topic) = self.tables.topics.get_mut(id.0) {
+            topic.gone = true;
             self.tables.topic_names.remove(&topic.name);
-            self.tables.past.add(&topic.counters);
         }
+        self.tables.forget_topic(id);
         Ok(())
     }
 
@@ -123,7 +141,12 @@ impl Engine {
     }
 
     /// `client` publishes on `topic` from now on: an entry of MatrixIN becomes 1.
-    pub fn advertise(&mut self, client: ClientId, topic: TopicId, offer: &Offer) -> Result<FlowId, ChangeError> {
+    pub fn advertise(
+        &mut self,
+        client: ClientId,
+        topic: TopicId,
+        offer: &Offer,
+    ) -> Result<FlowId, ChangeError> {
         self.topic(topic)?;
         let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
         if entry.flow(topic).is_some() {
@@ -133,7 +156,8 @@ impl Engine {
         let flow = FlowId(self.tables.flows.next());
         self.queues.open(flow, client, topic, offer.bounds)?;
         self.stage.join(&mut self.queues, topic, flow);
-        self.tables.flows.insert(Flow { policer });
+        let min_sep_ns = offer.limit.map_or(0, |limit| limit.period_ns / limit.count);
+        self.tables.flows.insert(Flow { policer, min_sep_ns });
         if let Some(entry) = self.tables.client_mut(client) {
             entry.add_flow(topic, flow);
             entry.live_flows += 1;
@@ -168,7 +192,7 @@ impl Engine {
         check_pattern(pattern)?;
         let name = &self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?.name;
         if let Some(terms) = &need.terms {
-            terms.check(&self.config.link)?;
+            terms.check(LIMIT_BYTES, &self.config.link)?;
         }
         let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
         if let Some(records) = &mut self.records {
@@ -177,7 +201,14 @@ impl Engine {
         self.matcher.subscribe(id, pattern, filter)?;
         let (terms, bound_ns) = (need.terms, need.bound_ns);
         let pattern = pattern.into();
-        self.tables.subscriptions.insert(Subscription { client, pattern, terms, bound_ns, pending: 0, gone: false });
+        self.tables.subscriptions.insert(Subscription {
+            client,
+            pattern,
+            terms,
+            bound_ns,
+            pending: 0,
+            gone: false,
+        });
         if let Some(entry) = self.tables.client_mut(client) {
             entry.subscriptions.push(id);
         }
@@ -207,7 +238,11 @@ impl Engine {
     }
 
     pub(super) fn topic(&self, id: TopicId) -> Result<&Topic, ChangeError> {
-        self.tables.topics.get(id.0).ok_or_else(|| ChangeError::unknown("topic", id.0))
+        self.tables
+            .topics
+            .get(id.0)
+            .filter(|topic| !topic.gone)
+            .ok_or_else(|| ChangeError::unknown("topic", id.0))
     }
 
     /// A closed flow has no message left: its number is free, and its client's if that is gone too.

@@ -81,7 +81,12 @@ pub(super) struct Client {
 pub(super) struct Topic {
     pub(super) name: Box<str>,
     pub(super) share: Share,
+    /// Flows that are open or have messages left.
     pub(super) flows: u32,
+    /// Deliveries that wait for clients.
+    pub(super) pending: u32,
+    /// Forgotten; kept only until nothing is pending.
+    pub(super) gone: bool,
     pub(super) counters: Counters,
 }
 
@@ -89,6 +94,8 @@ pub(super) struct Topic {
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) policer: Option<Box<Policer>>,
+    /// Least separation on average, 0 if none was promised.
+    pub(super) min_sep_ns: Nanos,
 }
 
 #[derive(Clone, Debug)]
@@ -130,6 +137,15 @@ impl Tables {
 
     pub(super) fn client_mut(&mut self, client: ClientId) -> Option<&mut Client> {
         self.clients.get_mut(client.0).filter(|entry| !entry.gone)
+    }
+
+    /// Frees the number of a topic that was forgotten, unless deliveries of it still wait.
+    pub(super) fn forget_topic(&mut self, id: TopicId) {
+        if self.topics.get(id.0).is_some_and(|topic| topic.gone && topic.pending == 0)
+            && let Some(topic) = self.topics.remove(id.0)
+        {
+            self.past.add(&topic.counters);
+        }
     }
 
     /// Frees the number of a subscription that has ended, unless deliveries for it still wait.

@@ -23,7 +23,7 @@ pub struct Views {
 impl Engine {
     /// All matrices at this moment. Costs as much as they have entries.
     pub fn views(&self) -> Views {
-        let topics: Vec<_> = self.tables.topics.iter().collect();
+        let topics: Vec<_> = self.tables.topics.iter().filter(|(_, topic)| !topic.gone).collect();
         let clients: Vec<_> = self.tables.clients.iter().filter(|(_, client)| !client.gone).collect();
         let publishes = |client: u32, topic: u32| {
             self.tables.client(ClientId(client)).is_some_and(|entry| entry.flow(TopicId(topic)).is_some())

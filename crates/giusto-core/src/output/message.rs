@@ -70,6 +70,23 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// A subscription that asks for nothing, beside others of the same client that do.
+    pub const NONE: Self = Self {
+        deadline_ns: NO_DEADLINE_NS,
+        price: 0.0,
+        penalty: 0.0,
+        nodenum: 0,
+        mean_ns_per_kb: 0.0,
+        variance_ns2_per_kb2: 0.0,
+        subscriber_delay_ns: 0,
+    };
+
+    /// Checks the terms of a subscription, for messages of at most `size_bytes`.
+    pub fn check(&self, size_bytes: u32, link: &super::Link) -> Result<(), Invalid> {
+        let largest = Outgoing { token: 0, size_bytes, priority: 0, published_ns: 0, timeout_ns: 0 };
+        self.validate(0, &largest, link.processing_delay_ns)
+    }
+
     /// Checks entry `index` of the terms of `message`; `processing_delay_ns` is PD.
     pub(super) fn validate(
         &self,

@@ -94,6 +94,15 @@ pub struct OutputQueue {
     expired: Vec<u32>,
 }
 
+impl std::fmt::Debug for OutputQueue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutputQueue")
+            .field("len", &self.len())
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
+}
+
 impl OutputQueue {
     /// A queue of at most `capacity` messages in front of `stage`.
     pub fn new(
