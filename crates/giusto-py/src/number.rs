@@ -1,5 +1,6 @@
 //! Numbers from Python, with an error that names the field instead of an overflow.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use giusto_core::error::Invalid;
@@ -7,15 +8,14 @@ use pyo3::prelude::*;
 
 use crate::errors::Raise;
 
-/// A whole number within `range`.
+/// The whole number `value`, if it is one and within `range`; else `InvalidInput` with the field's name.
 pub(crate) fn whole<T>(field: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<T>) -> PyResult<T>
 where
-    T: Copy + TryFrom<i128> + Into<i128>,
+    T: TryFrom<i128> + PartialOrd + Display,
 {
-    let (low, high): (i128, i128) = ((*range.start()).into(), (*range.end()).into());
-    let number = value.extract::<i128>().ok().filter(|number| (low..=high).contains(number));
-    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
-        let shown = value.repr().map_or_else(|_| "?".into(), |repr| repr.to_string());
-        Invalid::new(field, shown, format!("a whole number from {low} to {high}")).raise()
+    let number = value.extract::<i128>().ok().and_then(|number| T::try_from(number).ok());
+    number.filter(|number| range.contains(number)).ok_or_else(|| {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        Invalid::new(field, value, expected).raise()
     })
 }

@@ -223,6 +223,11 @@ impl Engine {
         self.queues.store.release(message);
     }
 
+    /// The client that publishes an open flow.
+    pub fn owner(&self, flow: FlowId) -> Option<ClientId> {
+        self.queues.owner(flow).map(|(client, _)| client)
+    }
+
     /// Messages that wait for a client.
     pub fn waiting_for(&self, client: ClientId) -> usize {
         self.tables.client(client).map_or(0, |entry| entry.output.len())

@@ -1,8 +1,10 @@
 //! The clients that publish on one topic, in the constant order in which a cell polls them.
 //!
 //! A seat is one position of that order. Which seats have messages is a bit each, with one word of
-//! summary in front that lies in the topic itself: a visit touches the summary, one word of bits and
-//! one seat. Beyond 4096 seats the summary's bits stand for several words each.
+//! summary in front. Up to 128 seats the bits lie in the topic itself, so that a visit touches the
+//! topic and one seat. Beyond 4096 seats a bit of the summary stands for several words.
+
+use smallvec::SmallVec;
 
 use crate::id::FlowId;
 use crate::store::NONE;
@@ -14,46 +16,43 @@ const WORD_BITS: usize = 64;
 pub(super) struct Seats {
     /// Bit n: some of the words `n << span ..` is not zero.
     summary: u64,
-    span: u32,
-    /// Seats that somebody has left, below the last one that is taken.
-    vacant: u32,
-    ready: Vec<u64>,
+    ready: SmallVec<[u64; 2]>,
+    /// Flow at each seat; [`NONE`] where one has left.
     flows: Vec<u32>,
 }
 
 impl Seats {
     /// Gives a flow the first free seat.
     pub(super) fn take(&mut self, flow: FlowId) -> u32 {
-        let vacant = (self.vacant > 0).then(|| self.flows.iter().position(|&taken| taken == NONE)).flatten();
-        if let Some(seat) = vacant {
-            self.vacant -= 1;
+        if let Some(seat) = self.flows.iter().position(|&taken| taken == NONE) {
             self.flows[seat] = flow.0;
             return seat as u32;
         }
         self.flows.push(flow.0);
-        self.extend();
+        let before = self.span();
+        self.ready.resize(self.ready.len().max(self.flows.len().div_ceil(WORD_BITS)), 0);
+        if self.span() > before {
+            self.summarise();
+        }
         self.flows.len() as u32 - 1
     }
 
-    /// Makes room for the bits of the last seat.
-    fn extend(&mut self) {
-        let words = self.flows.len().div_ceil(WORD_BITS);
-        self.ready.resize(self.ready.len().max(words), 0);
-        if words > WORD_BITS << self.span {
-            self.span += 1;
-            let words = self.ready.iter().enumerate();
-            self.summary =
-                words.filter(|&(_, &word)| word != 0).fold(0, |bits, (n, _)| bits | 1 << (n >> self.span));
-        }
+    /// log2 of the words that one bit of the summary stands for.
+    #[inline]
+    fn span(&self) -> u32 {
+        if self.ready.len() <= WORD_BITS { 0 } else { (self.ready.len() - 1).ilog2() - 5 }
+    }
+
+    fn summarise(&mut self) {
+        let (span, words) = (self.span(), self.ready.iter().enumerate());
+        self.summary = words.filter(|&(_, &word)| word != 0).fold(0, |bits, (n, _)| bits | 1 << (n >> span));
     }
 
     /// Frees a seat that has no message; those of the others stay as they are.
     pub(super) fn leave(&mut self, seat: u32) {
         self.flows[seat as usize] = NONE;
-        self.vacant += 1;
         while self.flows.last() == Some(&NONE) {
             self.flows.pop();
-            self.vacant -= 1;
         }
     }
 
@@ -68,7 +67,7 @@ impl Seats {
     pub(super) fn filled(&mut self, seat: u32) {
         let word = seat as usize / WORD_BITS;
         self.ready[word] |= 1 << (seat as usize % WORD_BITS);
-        self.summary |= 1 << (word >> self.span);
+        self.summary |= 1 << (word >> self.span());
     }
 
     /// The flow at `seat` has no message left.
@@ -76,15 +75,15 @@ impl Seats {
     pub(super) fn emptied(&mut self, seat: u32) {
         let word = seat as usize / WORD_BITS;
         self.ready[word] &= !(1 << (seat as usize % WORD_BITS));
-        let group = word >> self.span;
-        if self.ready[word] == 0 && (self.span == 0 || self.is_group_idle(group)) {
+        let group = word >> self.span();
+        if self.ready[word] == 0 && (self.span() == 0 || self.is_group_idle(group)) {
             self.summary &= !(1 << group);
         }
     }
 
     fn is_group_idle(&self, group: usize) -> bool {
-        let end = self.ready.len().min((group + 1) << self.span);
-        self.ready[group << self.span..end].iter().all(|&word| word == 0)
+        let end = self.ready.len().min((group + 1) << self.span());
+        self.ready[group << self.span()..end].iter().all(|&word| word == 0)
     }
 
     /// The first seat with messages that is not before `from`, and its flow.
@@ -107,13 +106,15 @@ impl Seats {
     }
 
     /// The first word from `from` on that is not zero.
+    #[inline]
     fn next_word(&self, from: usize) -> Option<usize> {
-        let group = from >> self.span;
+        let span = self.span();
+        let group = from >> span;
         let groups = if group < WORD_BITS { self.summary & (u64::MAX << group) } else { 0 };
         if groups == 0 {
             return None;
         }
-        let start = from.max((groups.trailing_zeros() as usize) << self.span);
+        let start = from.max((groups.trailing_zeros() as usize) << span);
         (start..self.ready.len()).find(|&word| self.ready[word] != 0)
     }
 }
@@ -131,8 +132,13 @@ mod tests {
             steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..200),
         ) {
             let mut seats = Seats::default();
-            (0..count).for_each(|n| assert_eq!(seats.take(FlowId(n + 7)), n));
             let mut set = BTreeSet::new();
+            seats.take(FlowId(7));
+            seats.filled(0);
+            set.insert(0);
+            (1..count).for_each(|n| seats.flows.push(n + 7));
+            seats.ready.resize((count as usize).div_ceil(WORD_BITS), 0);
+            seats.summarise();
             for (fill, at, from) in steps {
                 let (at, from) = (at.index(count as usize) as u32, from.index(count as usize) as u32);
                 if fill { seats.filled(at); set.insert(at); } else { seats.emptied(at); set.remove(&at); }
@@ -143,9 +149,25 @@ mod tests {
     }
 
     #[test]
+    fn bits_stay_in_place_while_seats_are_added() {
+        let mut seats = Seats::default();
+        (0..10_000).for_each(|n| {
+            seats.take(FlowId(n));
+            if n % 1_000 == 0 {
+                seats.filled(n);
+            }
+        });
+        let mut found = Vec::new();
+        while let Some((seat, _)) = seats.next(found.last().map_or(0, |last| last + 1)) {
+            found.push(seat);
+        }
+        assert_eq!(found, (0..10_000).step_by(1_000).collect::<Vec<u32>>());
+    }
+
+    #[test]
     fn a_seat_that_was_left_is_taken_again_and_the_others_stay() {
         let mut seats = Seats::default();
-        (0..3).for_each(|n| drop(seats.take(FlowId(n))));
+        (0..3).for_each(|n| assert_eq!(seats.take(FlowId(n)), n));
         seats.leave(1);
         seats.filled(2);
         assert_eq!(seats.next(0), Some((2, FlowId(2))));

@@ -28,52 +28,59 @@ pub const CELLS_MAX: u64 = 1 << 20;
 /// Cells of one cycle for weights that have no common divisor; 0 for a topic that has no cell.
 type Cells = fn(&[u32]) -> Vec<u32>;
 
-/// A cycle of cells, and where each topic's cells are in it.
+/// A cycle of cells.
 #[derive(Debug, Default)]
 struct Table {
     /// Topic of each cell.
     topics: Vec<u32>,
     /// The next cell of the same topic, cyclically.
     follow: Vec<u32>,
-    /// Cells of topic k: `places[starts[k]..starts[k + 1]]`, ascending.
+    /// The cells of each topic, ascending, one topic after the other.
     places: Vec<u32>,
-    starts: Vec<u32>,
+}
+
+/// What the wheel knows of a topic: one cache line.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Topic {
+    seats: Seats,
+    /// Its cells: `places[first..first + cells]`.
+    first: u32,
+    cells: u32,
 }
 
 impl Table {
-    fn new(topics: Vec<u32>, count: usize) -> Self {
-        let mut starts = vec![0u32; count + 1];
-        topics.iter().for_each(|&topic| starts[topic as usize + 1] += 1);
-        (0..count).for_each(|k| starts[k + 1] += starts[k]);
-        let mut filled = starts.clone();
-        let mut places = vec![0; topics.len()];
-        for (cell, &topic) in topics.iter().enumerate() {
-            places[filled[topic as usize] as usize] = cell as u32;
-            filled[topic as usize] += 1;
+    /// Lays out `order` and tells each topic where its cells are.
+    fn new(order: Vec<u32>, topics: &mut [Topic]) -> Self {
+        topics.iter_mut().for_each(|topic| topic.cells = 0);
+        order.iter().for_each(|&topic| topics[topic as usize].cells += 1);
+        let mut first = 0;
+        for topic in topics.iter_mut() {
+            topic.first = first;
+            first += std::mem::take(&mut topic.cells);
         }
-        let mut follow = vec![0; topics.len()];
-        for own in starts.windows(2).map(|range| &places[range[0] as usize..range[1] as usize]) {
+        let mut places = vec![0; order.len()];
+        for (cell, &topic) in order.iter().enumerate() {
+            let topic = &mut topics[topic as usize];
+            places[(topic.first + topic.cells) as usize] = cell as u32;
+            topic.cells += 1;
+        }
+        let mut follow = vec![0; order.len()];
+        for topic in topics {
+            let own = &places[topic.first as usize..(topic.first + topic.cells) as usize];
             (0..own.len()).for_each(|n| follow[own[n] as usize] = own[(n + 1) % own.len()]);
         }
-        Self { topics, follow, places, starts }
+        Self { topics: order, follow, places }
     }
 
     /// The first cell of `topic` after `cell`, cyclically; [`NONE`] is before the first. `None` if
     /// the topic has no cell.
     #[inline]
-    fn after(&self, topic: u32, cell: u32) -> Option<u32> {
-        let range = self.starts.get(topic as usize..topic as usize + 2)?;
-        let own = &self.places[range[0] as usize..range[1] as usize];
+    fn after(&self, topic: &Topic, cell: u32) -> Option<u32> {
+        let own = &self.places[topic.first as usize..(topic.first + topic.cells) as usize];
         let next = own.partition_point(|&place| place < cell.wrapping_add(1));
         own.get(next).or(own.first()).copied()
     }
-}
-
-/// What the wheel knows of a topic.
-#[derive(Debug, Default)]
-struct Topic {
-    weight: u32,
-    seats: Seats,
 }
 
 /// State of a table-driven policy.
@@ -87,6 +94,7 @@ pub(super) struct Wheel {
     sum: u64,
     divisor: u32,
     topics: Vec<Topic>,
+    weights: Vec<u32>,
     marks: Ladder,
     /// The cell in progress and the first seat in it that has not had its quantum.
     cell: u32,
@@ -102,6 +110,7 @@ impl Wheel {
             sum: 0,
             divisor: 0,
             topics: Vec::new(),
+            weights: Vec::new(),
             marks: Ladder::new(1),
             cell: NONE,
             seat: 0,
@@ -110,26 +119,26 @@ impl Wheel {
 
     /// Sum and greatest common divisor of the weights if `topic` weighed `weight`.
     fn totals(&self, topic: TopicId, weight: u32) -> (u64, u32) {
-        let before = self.topics.get(topic.index()).map_or(0, |topic| topic.weight);
+        let before = self.weights.get(topic.index()).copied().unwrap_or(0);
         let sum = self.sum - u64::from(before) + u64::from(weight);
         if before == 0 {
             return (sum, gcd(self.divisor, weight));
         }
-        let others = self.topics.iter().enumerate().filter(|&(k, _)| k != topic.index());
-        (sum, others.fold(weight, |divisor, (_, other)| gcd(divisor, other.weight)))
+        let others = self.weights.iter().enumerate().filter(|&(k, _)| k != topic.index());
+        (sum, others.fold(weight, |divisor, (_, &other)| gcd(divisor, other)))
     }
 
     fn set_weight(&mut self, topic: TopicId, weight: u32) {
         (self.sum, self.divisor) = self.totals(topic, weight);
-        self.topics[topic.index()].weight = weight;
+        self.weights[topic.index()] = weight;
         self.stale = true;
     }
 
     /// Makes the table for the present weights and marks the waiting topics at its beginning.
     #[cold]
     fn install(&mut self) {
-        let weights: Vec<u32> = self.topics.iter().map(|topic| topic.weight / self.divisor.max(1)).collect();
-        self.table = Table::new((self.cells)(&weights), weights.len());
+        let weights: Vec<u32> = self.weights.iter().map(|weight| weight / self.divisor.max(1)).collect();
+        self.table = Table::new((self.cells)(&weights), &mut self.topics);
         self.marks = Ladder::new(self.table.topics.len());
         self.stale = false;
         (self.cell, self.seat) = (NONE, 0);
@@ -143,7 +152,7 @@ impl Wheel {
     /// Marks a topic at its first cell after the one in progress.
     #[inline]
     fn mark(&mut self, topic: u32) {
-        if let Some(place) = self.table.after(topic, self.cell) {
+        if let Some(place) = self.table.after(&self.topics[topic as usize], self.cell) {
             self.marks.insert(place as usize);
         }
     }
@@ -226,6 +235,7 @@ impl InputStage for Wheel {
     fn allot(&mut self, topic: TopicId, share: &Share) {
         if topic.index() >= self.topics.len() {
             self.topics.resize_with(topic.index() + 1, Topic::default);
+            self.weights.resize(topic.index() + 1, 0);
         }
         self.set_weight(topic, share.weight);
     }

@@ -1,0 +1,294 @@
+//! The engine as Python sees it: every primitive, every step, every view.
+
+use giusto_core::engine::{Config, Counters, Engine, Offer, Step};
+use giusto_core::error::ChangeError;
+use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES};
+use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
+use giusto_core::matching::Filter;
+use giusto_core::output::{Expiry, Link, Overflow};
+use giusto_core::policer::{Burst, Limit};
+use giusto_core::queue::{Bounds, CAPACITY_MAX};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+mod delivery;
+mod need;
+
+use crate::errors::{Raise, exception};
+use crate::input::PyShare;
+use crate::number::whole;
+use delivery::PyDelivery;
+use need::PyNeed;
+
+/// The forwarding state of one broker: the whole pipeline, driven by its caller's clock.
+#[pyclass(name = "Engine", module = "giusto._core")]
+struct PyEngine {
+    core: Engine,
+    frame: Vec<u8>,
+}
+
+#[pymethods]
+impl PyEngine {
+    #[new]
+    #[pyo3(signature = (
+        *, input="twrr", output="fifo", fragment_bytes=None, output_capacity=None, overflow="drop_oldest",
+        expiry=None, processing_delay_ns=None, mean_transmission_ns=None, epsilon=None, weight=None,
+        record_capacity=None, run="run", node="node"
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        input: &str,
+        output: &str,
+        fragment_bytes: Option<&Bound<'_, PyAny>>,
+        output_capacity: Option<&Bound<'_, PyAny>>,
+        overflow: &str,
+        expiry: Option<&str>,
+        processing_delay_ns: Option<&Bound<'_, PyAny>>,
+        mean_transmission_ns: Option<&Bound<'_, PyAny>>,
+        epsilon: Option<f64>,
+        weight: Option<f64>,
+        record_capacity: Option<&Bound<'_, PyAny>>,
+        run: &str,
+        node: &str,
+    ) -> PyResult<Self> {
+        let mut config = Config { input: input.into(), output: output.into(), run: run.into(), node: node.into(), ..Config::default() };
+        config.overflow = Overflow::named(overflow).map_err(Raise::raise)?;
+        config.expiry = expiry.map(Expiry::named).transpose().map_err(Raise::raise)?;
+        set(&mut config.fragment_bytes, "fragment_bytes", fragment_bytes, 1..=u32::MAX)?;
+        set(&mut config.output_capacity, "output_capacity", output_capacity, 1..=1 << 24)?;
+        set(&mut config.record_capacity, "record_capacity", record_capacity, 0..=1 << 24)?;
+        let Link { processing_delay_ns: processing, mean_transmission_ns: transmission, .. } = &mut config.link;
+        set(processing, "processing_delay_ns", processing_delay_ns, 0..=Nanos::MAX / 4)?;
+        set(transmission, "mean_transmission_ns", mean_transmission_ns, 0..=Nanos::MAX / 4)?;
+        config.link.epsilon = epsilon.unwrap_or(config.link.epsilon);
+        config.link.weight = weight.unwrap_or(config.link.weight);
+        Ok(Self { core: Engine::new(config).map_err(Raise::raise)?, frame: Vec::new() })
+    }
+
+    /// A client is there from now on; returns its number.
+    fn connect(&mut self, name: &str) -> PyResult<u32> {
+        self.core.connect(name).map(|id| id.0).map_err(Raise::raise)
+    }
+
+    /// A client is gone; what it has published is still forwarded.
+    fn disconnect(&mut self, client: u32) -> PyResult<()> {
+        self.core.disconnect(ClientId(client)).map_err(Raise::raise)
+    }
+
+    /// A topic exists from now on; returns its number.
+    #[pyo3(signature = (name, share=None))]
+    fn declare(&mut self, name: &str, share: Option<PyShare>) -> PyResult<u32> {
+        let share = share.map(|share| share.0).unwrap_or_default();
+        self.core.declare(name, share).map(|id| id.0).map_err(Raise::raise)
+    }
+
+    /// A topic that nobody publishes on is gone.
+    fn forget(&mut self, topic: u32) -> PyResult<()> {
+        self.core.forget(TopicId(topic)).map_err(Raise::raise)
+    }
+
+    /// Allots another share to a topic; it takes effect where the policy's analysis allows it.
+    fn allot(&mut self, topic: u32, share: PyShare) -> PyResult<()> {
+        self.core.allot(TopicId(topic), share.0).map_err(Raise::raise)
+    }
+
+    /// The client publishes on the topic from now on; returns the number of the flow.
+    #[pyo3(signature = (client, topic, *, capacity=None, max_size_bytes=None, min_sep_ns=None, burst=None, jitter_ns=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn advertise(
+        &mut self,
+        client: u32,
+        topic: u32,
+        capacity: Option<&Bound<'_, PyAny>>,
+        max_size_bytes: Option<&Bound<'_, PyAny>>,
+        min_sep_ns: Option<&Bound<'_, PyAny>>,
+        burst: Option<&Bound<'_, PyAny>>,
+        jitter_ns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u32> {
+        let mut offer = Offer::default();
+        let Bounds { capacity: waiting, limit_bytes } = &mut offer.bounds;
+        set(waiting, "capacity", capacity, 1..=CAPACITY_MAX)?;
+        set(limit_bytes, "max_size_bytes", max_size_bytes, 1..=LIMIT_BYTES)?;
+        // The limit is on the payload; what is queued is the frame.
+        *limit_bytes = limit_bytes.saturating_add(giusto_core::frame::data::HEADER_BYTES as u32);
+        offer.limit = limit(min_sep_ns, burst, jitter_ns)?;
+        let flow = self.core.advertise(ClientId(client), TopicId(topic), &offer);
+        flow.map(|id| id.0).map_err(Raise::raise)
+    }
+
+    /// The flow ends; what waits in it is still forwarded.
+    fn unadvertise(&mut self, flow: u32) -> PyResult<()> {
+        self.core.unadvertise(FlowId(flow)).map_err(Raise::raise)
+    }
+
+    /// The client receives what matches from now on; returns the number of the subscription.
+    #[pyo3(signature = (client, pattern, *, filter=None, need=None))]
+    fn subscribe(&mut self, client: u32, pattern: &str, filter: Option<&str>, need: Option<PyNeed>) -> PyResult<u32> {
+        let filter: Option<Filter> = filter.map(str::parse).transpose().map_err(Raise::raise)?;
+        let need = need.map(|need| need.0).unwrap_or_default();
+        let id = self.core.subscribe(ClientId(client), pattern, filter.as_ref(), &need);
+        id.map(|id| id.0).map_err(Raise::raise)
+    }
+
+    /// The subscription ends; what already waits for its client is still delivered.
+    fn unsubscribe(&mut self, subscription: u32) -> PyResult<()> {
+        self.core.unsubscribe(SubscriptionId(subscription)).map_err(Raise::raise)
+    }
+
+    /// Takes in a data frame that a client sent.
+    fn ingest(&mut self, now: Nanos, client: u32, frame: &[u8]) -> PyResult<()> {
+        match Decoder::default().decode(frame).map_err(Raise::raise)? {
+            Decoded::Frame { frame: Frame::Data(data), consumed } => {
+                self.core.ingest(now, ClientId(client), &frame[..consumed], &data).map_err(Raise::raise)
+            }
+            _ => Err(exception("ProtocolError", ("not a whole data frame", 0))),
+        }
+    }
+
+    /// Takes in a message as if the flow's client had sent it in a frame.
+    #[pyo3(signature = (now, flow, payload, *, priority=0, sequence=0, sent_ns=None, intended_ns=None, timeout_ns=0, attributes=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn publish(
+        &mut self,
+        now: Nanos,
+        flow: u32,
+        payload: &[u8],
+        priority: u8,
+        sequence: u64,
+        sent_ns: Option<Nanos>,
+        intended_ns: Option<Nanos>,
+        timeout_ns: Nanos,
+        attributes: Option<&[u8]>,
+    ) -> PyResult<()> {
+        let t_sent_ns = sent_ns.unwrap_or(now);
+        let t_intended_ns = intended_ns.unwrap_or(t_sent_ns);
+        let header =
+            DataHeader { priority, flags: 0, stream: flow, source: 0, sequence, t_intended_ns, t_sent_ns, timeout_ns };
+        let data = Data { header, attributes: attributes.unwrap_or_default(), payload };
+        self.frame.clear();
+        data.encode(&mut self.frame, LIMIT_BYTES).map_err(Raise::raise)?;
+        let client = self.core.owner(FlowId(flow)).ok_or_else(|| ChangeError::unknown("flow", flow).raise())?;
+        self.core.ingest(now, client, &self.frame, &data).map_err(Raise::raise)
+    }
+
+    /// Spends one quantum: None when nothing waits, else "fragment", "expired" or "forwarded", and to how many clients.
+    fn step(&mut self, now: Nanos) -> Option<(&'static str, usize)> {
+        self.core.step(now).map(|step| match step {
+            Step::Fragment => ("fragment", 0),
+            Step::Expired => ("expired", 0),
+            Step::Forwarded(clients) => ("forwarded", clients),
+        })
+    }
+
+    /// The message that the client's link carries next.
+    fn take(&mut self, now: Nanos, client: u32) -> Option<PyDelivery> {
+        let token = self.core.take(now, ClientId(client))?;
+        let delivery = self.core.delivery(token).and_then(PyDelivery::new);
+        self.core.finish(token);
+        delivery
+    }
+
+    /// Clients whose queue was full while the overflow policy is to disconnect them.
+    fn take_overflowed(&mut self) -> Vec<u32> {
+        self.core.take_overflowed().into_iter().map(|client| client.0).collect()
+    }
+
+    /// Messages that wait for the input stage.
+    #[getter]
+    fn waiting(&self) -> usize {
+        self.core.waiting()
+    }
+
+    /// Messages that anything in the engine still refers to.
+    #[getter]
+    fn stored(&self) -> usize {
+        self.core.stored()
+    }
+
+    /// Messages that wait for a client.
+    fn waiting_for(&self, client: u32) -> usize {
+        self.core.waiting_for(ClientId(client))
+    }
+
+    /// W, MatrixIN and MatrixOUT as they are now.
+    fn views<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let views = self.core.views();
+        let names = PyDict::new(py);
+        names.set_item("clients", views.clients.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
+        names.set_item("topics", views.topics.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
+        names.set_item("shares", views.shares.into_iter().map(PyShare).collect::<Vec<_>>())?;
+        names.set_item("matrix_in", ones(views.matrix_in))?;
+        names.set_item("matrix_out", ones(views.matrix_out))?;
+        Ok(names)
+    }
+
+    /// What became of messages, of one topic or of all.
+    #[pyo3(signature = (topic=None))]
+    fn counters<'py>(&self, py: Python<'py>, topic: Option<u32>) -> PyResult<Bound<'py, PyDict>> {
+        let counters: Counters = match topic {
+            None => self.core.totals(),
+            Some(topic) => {
+                *self.core.counters(TopicId(topic)).ok_or_else(|| ChangeError::unknown("topic", topic).raise())?
+            }
+        };
+        let named = PyDict::new(py);
+        counters.named().iter().try_for_each(|(name, count)| named.set_item(name, count))?;
+        Ok(named)
+    }
+
+    /// The records since the last drain; None if none are kept.
+    fn drain_records(&mut self) -> PyResult<Option<crate::record::Batch>> {
+        self.core.drain_records().map(crate::record::Batch::from_core).transpose()
+    }
+
+    /// The data frame that `publish` made last, for tests of `ingest`.
+    fn last_frame<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.frame)
+    }
+}
+
+/// Replaces a default by what Python gave, if it gave something.
+fn set<T>(
+    field: &mut T,
+    name: &str,
+    value: Option<&Bound<'_, PyAny>>,
+    range: std::ops::RangeInclusive<T>,
+) -> PyResult<()>
+where
+    T: TryFrom<i128> + PartialOrd + std::fmt::Display,
+{
+    if let Some(value) = value {
+        *field = whole(name, value, range)?;
+    }
+    Ok(())
+}
+
+/// One message per `min_sep_ns`, if that is given.
+fn limit(
+    min_sep_ns: Option<&Bound<'_, PyAny>>,
+    burst: Option<&Bound<'_, PyAny>>,
+    jitter_ns: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Limit>> {
+    let Some(min_sep_ns) = min_sep_ns else {
+        return match burst.or(jitter_ns) {
+            None => Ok(None),
+            Some(_) => Err(exception("InvalidInput", ("min_sep_ns", "None", "a separation that burst and jitter_ns go with"))),
+        };
+    };
+    let mut limit = Limit::min_sep(whole("min_sep_ns", min_sep_ns, 1..=Nanos::MAX)?);
+    let mut messages = 1;
+    set(&mut messages, "burst", burst, 1..=i64::MAX)?;
+    limit.burst = Burst::messages(messages);
+    set(&mut limit.jitter_ns, "jitter_ns", jitter_ns, 0..=Nanos::MAX)?;
+    Ok(Some(limit))
+}
+
+fn ones(matrix: Vec<Vec<bool>>) -> Vec<Vec<u8>> {
+    matrix.into_iter().map(|row| row.into_iter().map(u8::from).collect::<Vec<u8>>()).collect()
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyEngine>()?;
+    module.add_class::<PyDelivery>()?;
+    module.add_class::<PyNeed>()
+}
