@@ -12,11 +12,14 @@ const ROUNDS: usize = 501;
 /// Their frames fit into the second cache: the cost of the code, not of the memory behind it.
 const MESSAGES: usize = 2_000;
 
+/// A name and one round of work.
+type Case = (&'static str, Box<dyn FnMut()>);
+
 fn main() {
     require_release();
     let payload = [7u8; 128];
     let frames = stream(&payload);
-    let mut cases: [(&str, Box<dyn FnMut()>); 6] = [
+    let mut cases: [Case; 6] = [
         ("copy_128", Box::new(copy(payload))),
         ("encode_128", Box::new(encode(payload))),
         ("decode_128", Box::new(decode(frames.clone()))),

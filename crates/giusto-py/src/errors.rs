@@ -1,6 +1,10 @@
 //! Core errors as the exceptions of `giusto.errors`: the one place where they are converted.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use giusto_core::error::{ChangeError, Invalid};
+use giusto_core::frame::{EncodeError, FrameError};
 use pyo3::prelude::*;
 
 /// A core error that has an exception in `giusto.errors`.
@@ -37,4 +41,31 @@ impl Raise for ChangeError {
             Self::Duplicate { kind, name } => exception("Duplicate", (kind, name)),
         }
     }
+}
+
+impl Raise for FrameError {
+    fn raise(self) -> PyErr {
+        exception("ProtocolError", (self.reason.to_string(), self.offset))
+    }
+}
+
+impl Raise for EncodeError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::Invalid(invalid) => invalid.raise(),
+            Self::TooLarge { field, bytes, limit } => exception("TooLarge", (field, bytes, limit)),
+        }
+    }
+}
+
+/// The whole number `value`, if it is one and within `range`; else `InvalidInput` with the field's name.
+pub(crate) fn whole<T>(field: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<T>) -> PyResult<T>
+where
+    T: TryFrom<i128> + PartialOrd + Display,
+{
+    let number = value.extract::<i128>().ok().and_then(|number| T::try_from(number).ok());
+    number.filter(|number| range.contains(number)).ok_or_else(|| {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        Invalid::new(field, value, expected).raise()
+    })
 }
