@@ -63,14 +63,20 @@ fn step(scale: Scale) -> impl Strategy<Value = Step> {
 }
 
 fn scenario() -> impl Strategy<Value = (Scale, Link, Option<Expiry>, Vec<Step>)> {
-    let scale = prop::sample::select(vec![1_000_000_000i64, 1_000_000, 100, 1]).prop_map(|unit_ns| Scale { unit_ns });
+    let scale =
+        prop::sample::select(vec![1_000_000_000i64, 1_000_000, 100, 1]).prop_map(|unit_ns| Scale { unit_ns });
     scale.prop_flat_map(|scale| {
         let epsilon = prop::sample::select(vec![0.0, 1e-12, 0.04, 0.3, 0.9]);
         let weight = prop_oneof![Just(0.0), Just(0.4), Just(1.0), 0.0..1.0f64];
         let expiry = prop::sample::select(vec![None, None, Some(Expiry::None), Some(Expiry::Dead)]);
-        let link = (epsilon, weight, 0..4 * scale.unit_ns).prop_map(move |(epsilon, weight, mean_transmission_ns)| {
-            Link { processing_delay_ns: scale.unit_ns / 500, mean_transmission_ns, epsilon, weight }
-        });
+        let link = (epsilon, weight, 0..4 * scale.unit_ns).prop_map(
+            move |(epsilon, weight, mean_transmission_ns)| Link {
+                processing_delay_ns: scale.unit_ns / 500,
+                mean_transmission_ns,
+                epsilon,
+                weight,
+            },
+        );
         (Just(scale), link, expiry, prop::collection::vec(step(scale), 1..120))
     })
 }
