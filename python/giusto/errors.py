@@ -6,6 +6,8 @@
     │   └── TooLarge(field, value, limit)
     ├── Unknown(kind, name)                       also a LookupError
     ├── Duplicate(kind, name)
+    ├── Policed(flow)
+    ├── QueueFull(flow, capacity)
     ├── ProtocolError(problem, offset)
     ├── Overload(message)
     └── StaleExtension(message)
@@ -78,6 +80,29 @@ class Duplicate(GiustoError):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name} exists already"
+
+
+class Policed(GiustoError):
+    """A message came sooner than its publisher had offered; it was dropped and counted."""
+
+    def __init__(self, flow: int) -> None:
+        super().__init__(flow)
+        self.flow = flow
+
+    def __str__(self) -> str:
+        return f"flow {self.flow} sends faster than it offered: the message was dropped"
+
+
+class QueueFull(GiustoError):
+    """As many messages wait as the flow may have; this one was dropped and counted."""
+
+    def __init__(self, flow: int, capacity: int) -> None:
+        super().__init__(flow, capacity)
+        self.flow = flow
+        self.capacity = capacity
+
+    def __str__(self) -> str:
+        return f"flow {self.flow} is full: {self.capacity} messages wait"
 
 
 class ProtocolError(GiustoError):

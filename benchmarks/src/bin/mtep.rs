@@ -3,13 +3,15 @@
 //! One round pops one message and pushes one new one while time advances, so that the queue keeps its length.
 //! `wan` has the links, sizes, deadlines and prices of S1 section 3; `lan` has small messages on fast links.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use giusto_benchmarks::{Random, median, report, require_release, time_ns};
 use giusto_core::id::Nanos;
-use giusto_core::output::{Link, Outgoing, OutputQueue, Overflow, Terms, policy};
+use giusto_core::output::{BYTES_PER_KB, Link, Lost, Outgoing, OutputQueue, Overflow, Terms, policy};
 
 const SUBSCRIPTIONS: usize = 40;
+const ROUNDS: usize = 11;
 const SECOND: Nanos = 1_000_000_000;
 
 /// A kind of traffic.
@@ -24,8 +26,8 @@ struct Load {
     link_sigma_ns: f64,
     processing_ns: Nanos,
     subscriber_ns: Nanos,
-    /// A queue of n messages is served in this time: what does not fit has expired before.
-    drain_ns: Nanos,
+    /// Time between dequeues: a queue served in this time, however long it is, or the link's own pace.
+    drain_ns: Option<Nanos>,
 }
 
 const WAN: Load = Load {
@@ -42,8 +44,11 @@ const WAN: Load = Load {
     link_sigma_ns: 20e6,
     processing_ns: 2_000_000,
     subscriber_ns: 20_000_000,
-    drain_ns: 30 * SECOND,
+    drain_ns: Some(30 * SECOND),
 };
+
+/// The link of S1 at its own pace: one message per LMT of 3 s, so that most of a long queue expires unsent.
+const OVERLOAD: Load = Load { name: "overload", drain_ns: None, ..WAN };
 
 const LAN: Load = Load {
     name: "lan",
@@ -53,7 +58,7 @@ const LAN: Load = Load {
     link_sigma_ns: 30e3,
     processing_ns: 5_000,
     subscriber_ns: 50_000,
-    drain_ns: 15_000_000,
+    drain_ns: Some(15_000_000),
 };
 
 impl Load {
@@ -72,96 +77,181 @@ impl Load {
         }
     }
 
-    fn link(&self, weight: f64) -> Link {
+    fn message(&self, token: u32, now: Nanos, random: &mut Random) -> (Outgoing, Vec<Terms>) {
+        let terms = (0..SUBSCRIPTIONS).map(|_| self.terms(random)).collect();
+        let age_ns = random.below(self.deadlines[0].0 as u64 / 4) as Nanos;
+        let (published_ns, size_bytes) = (now - age_ns, self.size_bytes);
+        (Outgoing { token, size_bytes, priority: 0, published_ns, timeout_ns: 0 }, terms)
+    }
+
+    /// LMT: the mean size times the mean μ.
+    fn mean_transmission_ns(&self) -> Nanos {
         let (low, high) = self.link_mean_ns;
-        let mean_transmission_ns = (f64::from(self.size_bytes) / 1024.0 * (low + high) / 2.0) as Nanos;
-        Link { processing_delay_ns: self.processing_ns, mean_transmission_ns, epsilon: 0.04, weight }
+        (f64::from(self.size_bytes) / BYTES_PER_KB * (low + high) / 2.0) as Nanos
+    }
+
+    fn step_ns(&self, length: usize) -> Nanos {
+        self.drain_ns.map_or(self.mean_transmission_ns(), |drain_ns| drain_ns / length as Nanos)
+    }
+
+    /// Dequeues during which the whole queue is replaced, once the shortest deadline counts.
+    fn turnover(&self, length: usize) -> usize {
+        let dequeues = self.deadlines[2].0 / self.step_ns(length);
+        (dequeues as usize).clamp(100, 20_000)
+    }
+
+    fn queue(&self, name: &str, length: usize) -> OutputQueue {
+        let link = Link {
+            processing_delay_ns: self.processing_ns,
+            mean_transmission_ns: self.mean_transmission_ns(),
+            ..Link::default()
+        };
+        policy(name).unwrap().queue(length + 1, Overflow::DropOldest, None, link).unwrap()
     }
 }
 
 /// A queue under a load, and the stream of messages that it gets.
 struct Bench {
     queue: OutputQueue,
-    random: Random,
     load: Load,
-    terms: Vec<Terms>,
+    length: usize,
+    random: Random,
     now: Nanos,
     token: u32,
-    step_ns: Nanos,
-    length: usize,
+    /// What is queued, in queue order.
+    live: BTreeMap<u32, (Outgoing, Vec<Terms>)>,
+    lost: Vec<Lost>,
+    push_ns: f64,
 }
 
 impl Bench {
-    fn new(name: &str, load: Load, length: usize, step_ns: Nanos, weight: f64) -> Self {
-        let link = load.link(weight);
-        let queue = policy(name).unwrap().queue(length + 1, Overflow::DropOldest, None, link).unwrap();
-        let random = Random::new(11);
-        let mut bench = Self { queue, random, load, terms: Vec::new(), now: 0, token: 0, step_ns, length };
+    fn new(name: &str, load: Load, length: usize) -> Self {
+        let queue = load.queue(name, length);
+        let (random, live, lost) = (Random::new(11), BTreeMap::new(), Vec::new());
+        let mut bench = Self { queue, load, length, random, now: 0, token: 0, live, lost, push_ns: 0.0 };
         bench.fill();
         bench
+    }
+
+    /// A queue of another policy with the same content and the same future.
+    fn twin(&self, name: &str) -> Self {
+        let mut queue = self.load.queue(name, self.length);
+        let mut lost = Vec::new();
+        for (message, terms) in self.live.values() {
+            queue.push(self.now, *message, terms, &mut lost).unwrap();
+        }
+        let (random, live) = (self.random.clone(), self.live.clone());
+        Self { queue, random, live, lost, push_ns: 0.0, ..*self }
     }
 
     /// Pushes until the queue has its length again; a message may already have travelled for a while.
     fn fill(&mut self) {
         while self.queue.len() < self.length {
-            let random = &mut self.random;
-            self.terms.clear();
-            self.terms.extend((0..SUBSCRIPTIONS).map(|_| self.load.terms(random)));
-            let age_ns = random.below(self.load.deadlines[0].0 as u64 / 4) as Nanos;
-            let (published_ns, size_bytes) = (self.now - age_ns, self.load.size_bytes);
-            let message =
-                Outgoing { token: self.token, size_bytes, priority: 0, published_ns, timeout_ns: 0 };
+            let (message, terms) = self.load.message(self.token, self.now, &mut self.random);
             self.token += 1;
-            self.queue.push(self.now, message, &self.terms, &mut Vec::new()).unwrap();
+            self.push_ns += time_ns(|| {
+                black_box(self.queue.push(self.now, message, &terms, &mut self.lost).is_ok());
+            });
+            self.live.insert(message.token, (message, terms));
         }
     }
 
-    /// The time of `rounds` dequeues, pushes not counted, and what they chose.
+    /// Nanoseconds per dequeue over `rounds`, pushes not counted, and a digest of what was chosen.
     fn run(&mut self, rounds: usize) -> (f64, u64) {
         let (mut total_ns, mut chosen) = (0.0, 0u64);
-        let mut lost = Vec::new();
         for _ in 0..rounds {
-            self.now += self.step_ns;
-            lost.clear();
+            self.now += self.load.step_ns(self.length);
             let mut message = None;
-            total_ns += time_ns(|| message = self.queue.pop(self.now, &mut lost));
-            chosen =
-                chosen.wrapping_mul(31).wrapping_add(message.map_or(0, |message| u64::from(message.token)));
+            total_ns += time_ns(|| message = self.queue.pop(self.now, &mut self.lost));
+            let token = message.map(|message| message.token);
+            chosen = chosen.wrapping_mul(31).wrapping_add(token.map_or(0, u64::from));
+            for gone in self.lost.drain(..).map(|lost| lost.token).chain(token) {
+                self.live.remove(&gone);
+            }
             self.fill();
         }
         (total_ns / rounds as f64, chosen)
     }
 }
 
-fn main() {
-    require_release();
-    for load in [WAN, LAN] {
-        for length in [10, 100, 1_000, 10_000] {
-            for weight in [0.4, 1.0] {
-                let step_ns = load.drain_ns / length as Nanos;
-                let mut plain = Bench::new("mtep-reference", load, length, step_ns, weight);
-                let mut fast = Bench::new("mtep", load, length, step_ns, weight);
-                let warm = (length * 2).min(20000);
-                // warm both to steady state
-                let _ = fast.run(warm);
-                let start = fast.queue.work();
-                let c0 = fast.queue.counts();
-                let n = 2000;
-                let (t, _) = fast.run(n);
-                let w = fast.queue.work();
-                let c1 = fast.queue.counts();
-                let pn = (20000 / length).max(3);
-                let (pt, _) = plain.run(pn);
-                eprintln!(
-                    "{} w={weight} n={length}: fast {t:.0} ns, ref {pt:.0} ns, ratio {:.1}; evals/pop {:.2} bounds/pop {:.1} expired/pop {:.2}",
-                    load.name,
-                    pt / t,
-                    (w.evaluations - start.evaluations) as f64 / n as f64,
-                    (w.bounds - start.bounds) as f64 / n as f64,
-                    (c1.expired - c0.expired) as f64 / n as f64
-                );
-            }
+/// mtep against the pseudocode, alternating, at moments spread over one turnover of the queue.
+fn compare(load: Load, length: usize) {
+    let turnover = load.turnover(length);
+    let mut fast = Bench::new("mtep", load, length);
+    fast.run(2 * turnover);
+    let (before, first) = (fast.queue.work(), fast.token);
+    let (mut fast_ns, mut plain_ns, mut dequeues) = (Vec::new(), Vec::new(), 0);
+    fast.push_ns = 0.0;
+    for _ in 0..ROUNDS {
+        let both = (1_000 / length).clamp(1, 50);
+        let mut plain = fast.twin("mtep-reference");
+        let (plain_time, plain_chosen) = plain.run(both);
+        let (fast_time, fast_chosen) = fast.run(both);
+        assert_eq!(plain_chosen, fast_chosen, "mtep chose another message than the pseudocode");
+        let alone = turnover / ROUNDS;
+        let (alone_time, _) = fast.run(alone);
+        plain_ns.push(plain_time);
+        fast_ns.push((fast_time * both as f64 + alone_time * alone as f64) / (both + alone) as f64);
+        dequeues += both + alone;
+    }
+    let after = fast.queue.work();
+    let (fast_ns, plain_ns) = (median(&mut fast_ns), median(&mut plain_ns));
+    let case = |what: &str| format!("{} n={length} {what}", load.name);
+    let per_dequeue = |count: u64| count as f64 / dequeues as f64;
+    report("mtep", &case("pseudocode"), plain_ns, "ns/dequeue");
+    report("mtep", &case("mtep"), fast_ns, "ns/dequeue");
+    report("mtep", &case("ratio"), plain_ns / fast_ns, "x");
+    report("mtep", &case("push"), fast.push_ns / f64::from((fast.token - first).max(1)), "ns/push");
+    report("mtep", &case("exact"), per_dequeue(after.evaluations - before.evaluations), "messages/dequeue");
+    report("mtep", &case("bounded"), per_dequeue(after.bounds - before.bounds), "messages/dequeue");
+}
+
+/// Push and pop of plain messages, without terms, at a queue length of 100.
+fn plain_path(names: &[&str]) {
+    const MESSAGES: u32 = 200_000;
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
+    for _ in 0..ROUNDS {
+        for (name, times) in names.iter().zip(&mut times) {
+            let mut queue = WAN.queue(name, 1_000);
+            let mut lost = Vec::new();
+            let mut offer = |queue: &mut OutputQueue, token: u32| {
+                let (priority, now) = ((token.wrapping_mul(2_654_435_761) >> 29) as u8, Nanos::from(token));
+                let message = Outgoing { token, size_bytes: 128, priority, published_ns: now, timeout_ns: 0 };
+                black_box(queue.push(now, message, &[], &mut lost).is_ok());
+            };
+            (0..100).for_each(|token| offer(&mut queue, token));
+            let mut lost = Vec::new();
+            times.push(time_ns(|| {
+                for token in 100..100 + MESSAGES {
+                    offer(&mut queue, token);
+                    black_box(queue.pop(Nanos::from(token), &mut lost).map_or(0, |message| message.token));
+                }
+            }));
         }
     }
-    let _ = (median, report, black_box::<u8>);
+    for (name, times) in names.iter().zip(&mut times) {
+        report("output", name, median(times) / f64::from(MESSAGES), "ns/push+pop");
+    }
+}
+
+fn main() {
+    require_release();
+    if let Some(which) = std::env::args().nth(1) {
+        let n: usize = std::env::args().nth(2).unwrap().parse().unwrap();
+        if which == "plain" {
+            for _ in 0..n {
+                plain_path(&["fifo"]);
+            }
+            return;
+        }
+        let load = [WAN, OVERLOAD, LAN].into_iter().find(|l| l.name == which).unwrap();
+        compare(load, n);
+        return;
+    }
+    plain_path(&["fifo", "priority", "lrt", "mtep"]);
+    for load in [WAN, OVERLOAD, LAN] {
+        for length in [10, 100, 1_000, 10_000] {
+            compare(load, length);
+        }
+    }
 }

@@ -8,15 +8,16 @@ use giusto_core::matching::Filter;
 use giusto_core::output::{Expiry, Link, Overflow};
 use giusto_core::policer::{Burst, Limit};
 use giusto_core::queue::{Bounds, CAPACITY_MAX};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 mod delivery;
 mod need;
 
-use crate::errors::{Raise, exception};
+use crate::errors::{Raise, exception, whole};
 use crate::input::PyShare;
-use crate::number::whole;
+use crate::record::Batch;
 use delivery::PyDelivery;
 use need::PyNeed;
 
@@ -51,13 +52,20 @@ impl PyEngine {
         run: &str,
         node: &str,
     ) -> PyResult<Self> {
-        let mut config = Config { input: input.into(), output: output.into(), run: run.into(), node: node.into(), ..Config::default() };
+        let mut config = Config {
+            input: input.into(),
+            output: output.into(),
+            run: run.into(),
+            node: node.into(),
+            ..Config::default()
+        };
         config.overflow = Overflow::named(overflow).map_err(Raise::raise)?;
         config.expiry = expiry.map(Expiry::named).transpose().map_err(Raise::raise)?;
         set(&mut config.fragment_bytes, "fragment_bytes", fragment_bytes, 1..=u32::MAX)?;
         set(&mut config.output_capacity, "output_capacity", output_capacity, 1..=1 << 24)?;
         set(&mut config.record_capacity, "record_capacity", record_capacity, 0..=1 << 24)?;
-        let Link { processing_delay_ns: processing, mean_transmission_ns: transmission, .. } = &mut config.link;
+        let Link { processing_delay_ns: processing, mean_transmission_ns: transmission, .. } =
+            &mut config.link;
         set(processing, "processing_delay_ns", processing_delay_ns, 0..=Nanos::MAX / 4)?;
         set(transmission, "mean_transmission_ns", mean_transmission_ns, 0..=Nanos::MAX / 4)?;
         config.link.epsilon = epsilon.unwrap_or(config.link.epsilon);
@@ -123,7 +131,13 @@ impl PyEngine {
 
     /// The client receives what matches from now on; returns the number of the subscription.
     #[pyo3(signature = (client, pattern, *, filter=None, need=None))]
-    fn subscribe(&mut self, client: u32, pattern: &str, filter: Option<&str>, need: Option<PyNeed>) -> PyResult<u32> {
+    fn subscribe(
+        &mut self,
+        client: u32,
+        pattern: &str,
+        filter: Option<&str>,
+        need: Option<PyNeed>,
+    ) -> PyResult<u32> {
         let filter: Option<Filter> = filter.map(str::parse).transpose().map_err(Raise::raise)?;
         let need = need.map(|need| need.0).unwrap_or_default();
         let id = self.core.subscribe(ClientId(client), pattern, filter.as_ref(), &need);
@@ -162,12 +176,21 @@ impl PyEngine {
     ) -> PyResult<()> {
         let t_sent_ns = sent_ns.unwrap_or(now);
         let t_intended_ns = intended_ns.unwrap_or(t_sent_ns);
-        let header =
-            DataHeader { priority, flags: 0, stream: flow, source: 0, sequence, t_intended_ns, t_sent_ns, timeout_ns };
+        let header = DataHeader {
+            priority,
+            flags: 0,
+            stream: flow,
+            source: 0,
+            sequence,
+            t_intended_ns,
+            t_sent_ns,
+            timeout_ns,
+        };
         let data = Data { header, attributes: attributes.unwrap_or_default(), payload };
         self.frame.clear();
         data.encode(&mut self.frame, LIMIT_BYTES).map_err(Raise::raise)?;
-        let client = self.core.owner(FlowId(flow)).ok_or_else(|| ChangeError::unknown("flow", flow).raise())?;
+        let client =
+            self.core.owner(FlowId(flow)).ok_or_else(|| ChangeError::unknown("flow", flow).raise())?;
         self.core.ingest(now, client, &self.frame, &data).map_err(Raise::raise)
     }
 
@@ -227,9 +250,10 @@ impl PyEngine {
     fn counters<'py>(&self, py: Python<'py>, topic: Option<u32>) -> PyResult<Bound<'py, PyDict>> {
         let counters: Counters = match topic {
             None => self.core.totals(),
-            Some(topic) => {
-                *self.core.counters(TopicId(topic)).ok_or_else(|| ChangeError::unknown("topic", topic).raise())?
-            }
+            Some(topic) => *self
+                .core
+                .counters(TopicId(topic))
+                .ok_or_else(|| ChangeError::unknown("topic", topic).raise())?,
         };
         let named = PyDict::new(py);
         counters.named().iter().try_for_each(|(name, count)| named.set_item(name, count))?;
@@ -237,13 +261,9 @@ impl PyEngine {
     }
 
     /// The records since the last drain; None if none are kept.
-    fn drain_records(&mut self) -> PyResult<Option<crate::record::Batch>> {
-        self.core.drain_records().map(crate::record::Batch::from_core).transpose()
-    }
-
-    /// The data frame that `publish` made last, for tests of `ingest`.
-    fn last_frame<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.frame)
+    fn drain_records(&mut self) -> PyResult<Option<Batch>> {
+        let batch = self.core.drain_records().map(Batch::new).transpose();
+        batch.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 }
 
@@ -272,7 +292,10 @@ fn limit(
     let Some(min_sep_ns) = min_sep_ns else {
         return match burst.or(jitter_ns) {
             None => Ok(None),
-            Some(_) => Err(exception("InvalidInput", ("min_sep_ns", "None", "a separation that burst and jitter_ns go with"))),
+            Some(_) => Err(exception(
+                "InvalidInput",
+                ("min_sep_ns", "None", "a separation that burst and jitter_ns go with"),
+            )),
         };
     };
     let mut limit = Limit::min_sep(whole("min_sep_ns", min_sep_ns, 1..=Nanos::MAX)?);

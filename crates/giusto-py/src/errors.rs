@@ -3,8 +3,11 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use giusto_core::engine::IngestError;
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::frame::{EncodeError, FrameError};
+use giusto_core::matching::FilterSyntax;
+use giusto_core::queue::Rejected;
 use pyo3::prelude::*;
 
 /// A core error that has an exception in `giusto.errors`.
@@ -40,6 +43,36 @@ impl Raise for ChangeError {
             Self::Unknown { kind, name } => exception("Unknown", (kind, name)),
             Self::Duplicate { kind, name } => exception("Duplicate", (kind, name)),
         }
+    }
+}
+
+impl Raise for IngestError {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::UnknownFlow(flow) => ChangeError::unknown("flow", flow.0).raise(),
+            Self::Attributes(block) => exception("ProtocolError", (block.problem, block.offset)),
+            Self::Policed(flow) => exception("Policed", (flow.0,)),
+            Self::Rejected(rejected) => rejected.raise(),
+        }
+    }
+}
+
+impl Raise for Rejected {
+    fn raise(self) -> PyErr {
+        match self {
+            Self::UnknownFlow(flow) => ChangeError::unknown("flow", flow.0).raise(),
+            Self::Full { flow, capacity } => exception("QueueFull", (flow.0, capacity)),
+            Self::TooLarge { size_bytes, limit_bytes, .. } => {
+                exception("TooLarge", ("size_bytes", size_bytes, limit_bytes))
+            }
+            Self::Priority(priority) => Invalid::new("priority", priority, "0 to 7").raise(),
+        }
+    }
+}
+
+impl Raise for FilterSyntax {
+    fn raise(self) -> PyErr {
+        exception("FilterSyntax", (self.text, self.position, self.problem))
     }
 }
 

@@ -4,8 +4,7 @@ use giusto_core::input::{REGISTRY, Share, TICKS};
 use giusto_sim::server::{Arrival, Change, Flow, Run, Server, Ties};
 use pyo3::prelude::*;
 
-use crate::errors::{Raise, exception};
-use crate::number::whole;
+use crate::errors::{Raise, exception, whole};
 
 /// What a topic is allotted; a policy reads the fields that it knows.
 #[pyclass(name = "Share", module = "giusto._core", frozen, eq, from_py_object)]

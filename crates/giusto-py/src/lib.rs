@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 
+mod engine;
 mod errors;
 mod frame;
 mod input;
 mod matching;
-mod number;
 mod output;
 mod policer;
 mod record;
@@ -16,6 +16,7 @@ mod record;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_DIGEST", env!("GIUSTO_SOURCE_DIGEST"))?;
     module.add("PROFILE", env!("GIUSTO_PROFILE"))?;
+    engine::register(module)?;
     frame::register(module)?;
     input::register(module)?;
     matching::register(module)?;

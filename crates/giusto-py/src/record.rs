@@ -5,7 +5,7 @@ mod batch;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use batch::Batch;
+pub(crate) use batch::Batch;
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::id::{ClientId, SubscriptionId, TopicId};
 use giusto_core::record::{self, CAPACITY_MAX, ID_MAX, Names, Outcome, Record, VERSION};

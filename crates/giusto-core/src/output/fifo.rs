@@ -21,7 +21,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn new(arrival: &Arrival<'_>) -> Self {
-        Self { message: arrival.message, alive_until_ns: arrival.alive_until_ns }
+        Self { message: *arrival.message, alive_until_ns: arrival.alive_until_ns }
     }
 }
 

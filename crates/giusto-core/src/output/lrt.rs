@@ -46,8 +46,8 @@ fn mean_due_ns(message: &Outgoing, terms: &[Terms]) -> Nanos {
 
 impl OutputStage for Lrt {
     fn push(&mut self, arrival: &Arrival<'_>) {
-        let slot = self.messages.push(arrival.message);
-        self.due.set(slot, (mean_due_ns(&arrival.message, arrival.terms), self.arrivals));
+        let slot = self.messages.push(*arrival.message);
+        self.due.set(slot, (mean_due_ns(arrival.message, arrival.terms), self.arrivals));
         if arrival.alive_until_ns < Nanos::MAX {
             self.expiries.set(slot, (arrival.alive_until_ns, self.arrivals));
         }

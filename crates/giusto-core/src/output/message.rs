@@ -1,5 +1,7 @@
 //! What an output queue holds, and what each matched subscription pays for it.
 
+use std::fmt::Display;
+
 use crate::error::Invalid;
 use crate::id::Nanos;
 
@@ -40,13 +42,23 @@ impl Outgoing {
 
     #[inline]
     pub(super) fn validate(&self) -> Result<(), Invalid> {
+        let published = -SPAN_NS_MAX..=SPAN_NS_MAX;
+        let valid = self.priority <= PRIORITY_MAX
+            && published.contains(&self.published_ns)
+            && (0..=SPAN_NS_MAX).contains(&self.timeout_ns);
+        if valid { Ok(()) } else { Err(self.fault()) }
+    }
+
+    /// What is wrong with an invalid message.
+    #[cold]
+    fn fault(&self) -> Invalid {
         if self.priority > PRIORITY_MAX {
-            return Err(Invalid::new("priority", self.priority, format!("0 to {PRIORITY_MAX}")));
+            Invalid::new("priority", self.priority, format!("0 to {PRIORITY_MAX}"))
+        } else if !(0..=SPAN_NS_MAX).contains(&self.timeout_ns) {
+            Invalid::new("timeout_ns", self.timeout_ns, format!("0 to {SPAN_NS_MAX}"))
+        } else {
+            Invalid::new("published_ns", self.published_ns, format!("within ±{SPAN_NS_MAX}"))
         }
-        if !(-SPAN_NS_MAX..=SPAN_NS_MAX).contains(&self.published_ns) {
-            return Err(Invalid::new("published_ns", self.published_ns, format!("within ±{SPAN_NS_MAX}")));
-        }
-        duration("timeout_ns", self.timeout_ns)
     }
 }
 
@@ -94,26 +106,41 @@ impl Terms {
         message: &Outgoing,
         processing_delay_ns: Nanos,
     ) -> Result<(), Invalid> {
-        let path = |field: &str| format!("terms[{index}].{field}");
-        if !(1..=SPAN_NS_MAX).contains(&self.deadline_ns) {
-            return Err(Invalid::new(path("deadline_ns"), self.deadline_ns, format!("1 to {SPAN_NS_MAX}")));
-        }
-        for (field, value) in [("price", self.price), ("penalty", self.penalty)] {
-            number(path(field), value, MONEY_MAX)?;
-        }
-        let processing_ns = i128::from(self.nodenum) * i128::from(processing_delay_ns);
-        if processing_ns > i128::from(SPAN_NS_MAX) {
-            let expected = format!("nodenum × processing_delay_ns at most {SPAN_NS_MAX}");
-            return Err(Invalid::new(path("nodenum"), self.nodenum, expected));
-        }
         let longest = SPAN_NS_MAX as f64 / kilobytes(message.size_bytes).max(1.0);
-        number(path("mean_ns_per_kb"), self.mean_ns_per_kb, longest)?;
-        number(path("variance_ns2_per_kb2"), self.variance_ns2_per_kb2, longest * longest)?;
-        if !(0..=SPAN_NS_MAX).contains(&self.subscriber_delay_ns) {
-            let expected = format!("0 to {SPAN_NS_MAX}");
-            return Err(Invalid::new(path("subscriber_delay_ns"), self.subscriber_delay_ns, expected));
+        let nodes_max = if processing_delay_ns > 0 { SPAN_NS_MAX / processing_delay_ns } else { Nanos::MAX };
+        // NaN is in no range.
+        let fields: [(&str, bool, &dyn Display, f64); 7] = [
+            (
+                "deadline_ns",
+                (1..=SPAN_NS_MAX).contains(&self.deadline_ns),
+                &self.deadline_ns,
+                SPAN_NS_MAX as f64,
+            ),
+            ("price", (0.0..=MONEY_MAX).contains(&self.price), &self.price, MONEY_MAX),
+            ("penalty", (0.0..=MONEY_MAX).contains(&self.penalty), &self.penalty, MONEY_MAX),
+            ("nodenum", Nanos::from(self.nodenum) <= nodes_max, &self.nodenum, nodes_max as f64),
+            ("mean_ns_per_kb", (0.0..=longest).contains(&self.mean_ns_per_kb), &self.mean_ns_per_kb, longest),
+            (
+                "variance_ns2_per_kb2",
+                (0.0..=longest * longest).contains(&self.variance_ns2_per_kb2),
+                &self.variance_ns2_per_kb2,
+                longest * longest,
+            ),
+            (
+                "subscriber_delay_ns",
+                (0..=SPAN_NS_MAX).contains(&self.subscriber_delay_ns),
+                &self.subscriber_delay_ns,
+                SPAN_NS_MAX as f64,
+            ),
+        ];
+        match fields.iter().find(|(_, valid, ..)| !valid) {
+            None => Ok(()),
+            Some((field, _, value, most)) => {
+                let least = u8::from(*field == "deadline_ns");
+                let path = format!("terms[{index}].{field}");
+                Err(Invalid::new(path, value, format!("{least} to {most:e}")))
+            }
         }
-        Ok(())
     }
 }
 
@@ -127,12 +154,4 @@ pub(super) fn duration(field: &str, value: Nanos) -> Result<(), Invalid> {
         return Ok(());
     }
     Err(Invalid::new(field, value, format!("0 to {SPAN_NS_MAX}")))
-}
-
-fn number(field: String, value: f64, most: f64) -> Result<(), Invalid> {
-    // Written so that NaN fails.
-    if value >= 0.0 && value <= most {
-        return Ok(());
-    }
-    Err(Invalid::new(field, value, format!("a number from 0 to {most:e}")))
 }

@@ -33,7 +33,7 @@ pub(super) fn quantile(probability: f64) -> f64 {
 #[derive(Clone, Copy)]
 struct Cell {
     value: f64,
-    slope: f64,
+    rise: f64,
     error: f64,
 }
 
@@ -61,7 +61,7 @@ impl Table {
         // its turning points 0 and ±1 are grid points. The 1 % and the last term cover rounding.
         let bend = bend(left).max(bend(right));
         let error = 1.01 * bend / (8.0 * CELLS_PER_UNIT * CELLS_PER_UNIT) + 4e-16 * next;
-        Cell { value, slope: (next - value) * CELLS_PER_UNIT, error }
+        Cell { value, rise: next - value, error }
     }
 
     /// A value and an error with |Φ(z) - value| ≤ error.
@@ -74,10 +74,9 @@ impl Table {
         if offset < 0.0 {
             return (0.0, 1e-20);
         }
-        let index = offset as usize;
-        let Some(cell) = self.0.get(index) else { return (1.0, 1e-16) };
-        let z_left = FIRST + index as f64 / CELLS_PER_UNIT;
-        (cell.value + (z - z_left) * cell.slope, cell.error)
+        let index = offset as i32;
+        let Some(cell) = self.0.get(index as usize) else { return (1.0, 1e-16) };
+        (cell.value + (offset - f64::from(index)) * cell.rise, cell.error)
     }
 }
 

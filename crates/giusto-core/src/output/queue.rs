@@ -140,21 +140,17 @@ impl OutputQueue {
         lost: &mut Vec<Lost>,
     ) -> Result<Admission, Invalid> {
         message.validate()?;
-        self.aim(&message, terms)?;
-        self.now = self.now.max(now);
-        self.counts.pushed += 1;
-        if self.stage.len() >= self.capacity {
-            self.make_room(lost);
-            if self.stage.len() >= self.capacity && self.overflow != Overflow::DropOldest {
-                return Ok(self.refuse(message, lost));
-            }
+        let message = &message;
+        if terms.is_empty() {
+            let alive_until_ns = self.lifetime.plain_ns(message);
+            return Ok(self.admit(now, &Arrival { message, alive_until_ns, terms, targets: &[] }, lost));
         }
-        let alive_until_ns = self.lifetime.alive_until_ns(&message, terms, &self.targets);
-        self.stage.push(&Arrival { message, alive_until_ns, terms, targets: &self.targets });
-        if self.stage.len() > self.capacity {
-            self.evict(lost);
-        }
-        Ok(Admission::Queued)
+        self.aim(message, terms)?;
+        let targets = std::mem::take(&mut self.targets);
+        let alive_until_ns = self.lifetime.aimed_ns(message, terms, &targets);
+        let admission = self.admit(now, &Arrival { message, alive_until_ns, terms, targets: &targets }, lost);
+        self.targets = targets;
+        Ok(admission)
     }
 
     /// The message to send at `now`; expired ones that were met are appended to `lost`.
@@ -213,12 +209,11 @@ impl OutputQueue {
     }
 
     /// Checks `terms` and makes their targets.
-    #[inline]
     fn aim(&mut self, message: &Outgoing, terms: &[Terms]) -> Result<(), Invalid> {
-        self.targets.clear();
         if terms.len() > TERMS_MAX {
             return Err(Invalid::new("terms", terms.len(), format!("at most {TERMS_MAX} subscriptions")));
         }
+        self.targets.clear();
         for (index, terms) in terms.iter().enumerate() {
             terms.validate(index, message, self.link.processing_delay_ns)?;
             self.targets.push(Target::new(message, terms, &self.link));
@@ -226,9 +221,29 @@ impl OutputQueue {
         Ok(())
     }
 
-    fn make_room(&mut self, lost: &mut Vec<Lost>) {
+    /// Takes a valid message in, or does what the overflow policy says.
+    #[inline]
+    fn admit(&mut self, now: Nanos, arrival: &Arrival<'_>, lost: &mut Vec<Lost>) -> Admission {
+        self.now = self.now.max(now);
+        self.counts.pushed += 1;
+        let full = self.stage.len() >= self.capacity && !self.make_room(lost);
+        if full && self.overflow != Overflow::DropOldest {
+            return self.refuse(arrival.message, lost);
+        }
+        self.stage.push(arrival);
+        if full {
+            // After the push, so that `priority` may give up the newcomer.
+            self.evict(lost);
+        }
+        Admission::Queued
+    }
+
+    /// Drops the expired; whether there is a place now.
+    #[cold]
+    fn make_room(&mut self, lost: &mut Vec<Lost>) -> bool {
         self.stage.expire(self.now, &mut self.expired);
         self.note_expired(lost);
+        self.stage.len() < self.capacity
     }
 
     fn note_expired(&mut self, lost: &mut Vec<Lost>) {
@@ -236,7 +251,7 @@ impl OutputQueue {
         lost.extend(self.expired.drain(..).map(|token| Lost { token, reason: Reason::Expired }));
     }
 
-    fn refuse(&mut self, message: Outgoing, lost: &mut Vec<Lost>) -> Admission {
+    fn refuse(&mut self, message: &Outgoing, lost: &mut Vec<Lost>) -> Admission {
         self.counts.refused += 1;
         lost.push(Lost { token: message.token, reason: Reason::Refused });
         if self.overflow == Overflow::Disconnect { Admission::Disconnect } else { Admission::Refused }

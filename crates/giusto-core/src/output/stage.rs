@@ -9,7 +9,7 @@ use crate::id::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
     /// The message.
-    pub message: Outgoing,
+    pub message: &'a Outgoing,
     /// The last instant at which it is worth sending, by the queue's expiry mode.
     pub alive_until_ns: Nanos,
     /// One entry per matched subscription that has terms; empty for a plain subscriber.

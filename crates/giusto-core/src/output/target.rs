@@ -56,7 +56,7 @@ impl Target {
     /// About the last instant with success above ε; `z_epsilon` is the quantile of ε.
     fn hope_ends_about_ns(&self, z_epsilon: f64) -> Nanos {
         if self.steepness_per_ns.is_finite() {
-            self.latest_ns.saturating_sub((z_epsilon / self.steepness_per_ns).floor() as Nanos)
+            self.latest_ns.saturating_sub((z_epsilon / self.steepness_per_ns) as Nanos)
         } else {
             self.latest_ns
         }
@@ -110,29 +110,32 @@ impl Lifetime {
         Self { expiry, epsilon: link.epsilon, z_epsilon: quantile(link.epsilon) }
     }
 
-    /// The last instant at which `message` is not expired; `targets` were made of `terms`.
+    /// The last instant at which a `message` without terms is not expired.
     #[inline]
-    pub(super) fn alive_until_ns(&self, message: &Outgoing, terms: &[Terms], targets: &[Target]) -> Nanos {
-        match self.expiry {
-            Expiry::None => Nanos::MAX,
-            Expiry::Dead => {
-                let due = terms.iter().map(|terms| due_ns(message, terms)).max();
-                due.unwrap_or(message.timeout_at_ns())
-            }
-            Expiry::Eps => self.hope_ends_ns(targets).min(message.timeout_at_ns()),
-        }
+    pub(super) fn plain_ns(&self, message: &Outgoing) -> Nanos {
+        if self.expiry == Expiry::None { Nanos::MAX } else { message.timeout_at_ns() }
     }
 
-    /// The last instant at which some target has success above ε, or the end of time without targets.
-    fn hope_ends_ns(&self, targets: &[Target]) -> Nanos {
+    /// The last instant at which a `message` is not expired that has `terms`, of which `targets` were made.
+    pub(super) fn aimed_ns(&self, message: &Outgoing, terms: &[Terms], targets: &[Target]) -> Nanos {
+        let last_ns = match self.expiry {
+            Expiry::None => return Nanos::MAX,
+            Expiry::Dead => terms.iter().map(|terms| due_ns(message, terms)).max(),
+            Expiry::Eps => self.hope_ends_ns(targets),
+        };
+        last_ns.map_or(Nanos::MAX, |last_ns| last_ns.min(message.timeout_at_ns()))
+    }
+
+    /// The last instant at which some target has success above ε.
+    fn hope_ends_ns(&self, targets: &[Target]) -> Option<Nanos> {
         let about = |target: &Target| target.hope_ends_about_ns(self.z_epsilon);
-        let Some(last_ns) = targets.iter().map(about).max() else { return Nanos::MAX };
+        let last_ns = targets.iter().map(about).max()?;
         // Rounding moves an estimate by far less than this, so only these targets can be the last.
         let near = |target: &&Target| {
             let doubt_ns = 2.0 + 1e-12 * (self.z_epsilon.abs() + 1.0) / target.steepness_per_ns;
             about(target) >= last_ns.saturating_sub(doubt_ns as Nanos)
         };
         let exact = |target: &Target| target.hope_ends_ns(self.epsilon, about(target));
-        targets.iter().filter(near).map(exact).max().unwrap_or(Nanos::MAX)
+        targets.iter().filter(near).map(exact).max()
     }
 }

@@ -21,7 +21,9 @@ pub(crate) struct PyDelivery {
 
 impl PyDelivery {
     pub(super) fn new(delivery: Delivery<'_>) -> Option<Self> {
-        let Ok(Decoded::Frame { frame: Frame::Data(data), .. }) = Decoder::new(u32::MAX).decode(delivery.frame) else {
+        let Ok(Decoded::Frame { frame: Frame::Data(data), .. }) =
+            Decoder::new(u32::MAX).decode(delivery.frame)
+        else {
             return None;
         };
         Some(Self {

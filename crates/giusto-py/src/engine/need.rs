@@ -4,7 +4,7 @@ use giusto_core::engine::Need;
 use giusto_core::output::{NO_DEADLINE_NS, SPAN_NS_MAX, Terms};
 use pyo3::prelude::*;
 
-use crate::number::whole;
+use crate::errors::whole;
 
 /// Deadline, price, penalty and path of a subscription, and the bound that was proved for it.
 #[pyclass(name = "Need", module = "giusto._core", frozen, from_py_object)]
@@ -33,8 +33,15 @@ impl PyNeed {
             Some(value) => whole("deadline_ns", value, 1..=SPAN_NS_MAX)?,
             None => NO_DEADLINE_NS,
         };
-        let terms =
-            Terms { deadline_ns, price, penalty, nodenum, mean_ns_per_kb, variance_ns2_per_kb2, subscriber_delay_ns };
+        let terms = Terms {
+            deadline_ns,
+            price,
+            penalty,
+            nodenum,
+            mean_ns_per_kb,
+            variance_ns2_per_kb2,
+            subscriber_delay_ns,
+        };
         let terms = (terms != Terms::NONE).then_some(terms);
         Ok(Self(Need { terms, bound_ns }))
     }

@@ -18,14 +18,14 @@ use pyo3::types::PyCapsule;
 
 /// Records that were drained at once; Arrow takes them through `__arrow_c_array__`.
 #[pyclass(frozen, module = "giusto._core")]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     schema: Schema,
     rows: StructArray,
     dropped: u64,
 }
 
 impl Batch {
-    pub(super) fn new(batch: record::Batch) -> Result<Self, ArrowError> {
+    pub(crate) fn new(batch: record::Batch) -> Result<Self, ArrowError> {
         let mut fields = Vec::with_capacity(batch.columns.len());
         let mut arrays = Vec::with_capacity(batch.columns.len());
         for (name, column) in batch.columns {

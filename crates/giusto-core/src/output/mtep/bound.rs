@@ -64,21 +64,21 @@ impl Bounds {
     pub(super) fn at(&self, targets: &[Target], now: Nanos) -> Interval {
         let later_ns = now.saturating_add(self.link.mean_transmission_ns);
         let mut sums = Sums::default();
-        let mut constant_until_ns = Some(Nanos::MAX);
+        let mut constant = true;
         for target in targets {
             sums.stake += target.price + target.penalty;
             let (z, z_later) = (target.z(now), target.z(later_ns));
+            if z < self.cut.0 {
+                continue;
+            }
             self.add_earning(&mut sums, target, z);
             self.add_net(&mut sums, target, z_later);
-            constant_until_ns = constant_until_ns
-                .and_then(|until_ns| Some(until_ns.min(self.constant_until_ns(target, z, z_later)?)));
+            constant &= z >= CERTAIN && (z_later >= CERTAIN || z_later < self.cut.0);
         }
-        let rounding = sums.rounding(targets.len());
         let share = 1.0 - self.link.weight;
         let middle = sums.earning - share * sums.net;
-        let error = sums.earning_error + share * sums.net_error + rounding;
-        // Rounding can put the computed end before an instant at which z has just been seen to suffice.
-        let constant_until_ns = constant_until_ns.map(|until_ns| until_ns.max(now));
+        let error = sums.earning_error + share * sums.net_error + sums.rounding(targets.len());
+        let constant_until_ns = constant.then(|| self.constant_until_ns(targets, now));
         Interval { low: middle - error, high: middle + error, constant_until_ns }
     }
 
@@ -140,25 +140,27 @@ impl Bounds {
         (target.price + target.penalty) * self.link.epsilon - target.penalty
     }
 
-    /// Until when the terms of `target` keep exactly the values that they have at `z` and `z_later`.
-    #[inline]
-    fn constant_until_ns(&self, target: &Target, z: f64, z_later: f64) -> Option<Nanos> {
-        if z < self.cut.0 {
-            Some(Nanos::MAX)
-        } else if z_later >= CERTAIN {
-            Some(certain_until_ns(target).saturating_sub(self.link.mean_transmission_ns))
-        } else if z >= CERTAIN && z_later < self.cut.0 {
-            Some(certain_until_ns(target))
-        } else {
-            None
-        }
+    /// Until when each success and success′, which are all exactly 1 or below ε at `now`, stay so.
+    fn constant_until_ns(&self, targets: &[Target], now: Nanos) -> Nanos {
+        let later_ns = now.saturating_add(self.link.mean_transmission_ns);
+        let until_ns = |target: &Target| {
+            if target.z(now) < self.cut.0 {
+                Nanos::MAX
+            } else if target.z(later_ns) >= CERTAIN {
+                certain_until_ns(target).saturating_sub(self.link.mean_transmission_ns)
+            } else {
+                certain_until_ns(target)
+            }
+        };
+        // Rounding can put the computed end before an instant at which z has just been seen to suffice.
+        targets.iter().map(until_ns).min().unwrap_or(Nanos::MAX).max(now)
     }
 }
 
 /// The last start time at which success is exactly 1 for certain.
 fn certain_until_ns(target: &Target) -> Nanos {
     if target.steepness_per_ns.is_finite() {
-        target.latest_ns.saturating_sub((CERTAIN / target.steepness_per_ns).ceil() as Nanos)
+        target.latest_ns.saturating_sub((CERTAIN / target.steepness_per_ns) as Nanos + 1)
     } else {
         target.latest_ns
     }

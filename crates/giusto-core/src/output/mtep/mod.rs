@@ -235,7 +235,7 @@ impl OutputStage for Mtep {
     fn push(&mut self, arrival: &Arrival<'_>) {
         let span_ns = self.bounds.link.mean_transmission_ns;
         let waiting = Waiting {
-            message: arrival.message,
+            message: *arrival.message,
             arrival: self.arrivals,
             knowledge: Knowledge::Nothing,
             span_ns,

@@ -46,7 +46,7 @@ impl MtepReference {
 
 impl OutputStage for MtepReference {
     fn push(&mut self, arrival: &Arrival<'_>) {
-        let waiting = Waiting { message: arrival.message, alive_until_ns: arrival.alive_until_ns };
+        let waiting = Waiting { message: *arrival.message, alive_until_ns: arrival.alive_until_ns };
         let slot = self.messages.push(waiting) as usize;
         if self.targets.len() <= slot {
             self.targets.resize_with(slot + 1, Vec::new);
