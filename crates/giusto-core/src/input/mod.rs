@@ -43,7 +43,7 @@ impl Default for Share {
 }
 
 /// Decides which lane is served next. `now` never decreases from call to call.
-pub trait InputStage: Debug + Send {
+pub trait InputStage: Debug + Send + Sync {
     /// What has to share a lane.
     fn lanes(&self) -> Lanes;
 

@@ -16,9 +16,9 @@ use crate::input::{InputStage, Share};
 use crate::queue::{Lanes, Queues, Served};
 
 /// How slots of one policy are tagged.
-pub(super) trait Tagging: Debug + Send {
+pub(super) trait Tagging: Debug + Send + Sync {
     /// What is compared; the least is served.
-    type Tag: Ord + Copy + Debug + Send;
+    type Tag: Ord + Copy + Debug + Send + Sync;
 
     /// Whether a share can be allotted.
     fn check(&self, share: &Share) -> Result<(), Invalid>;
