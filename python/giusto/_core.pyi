@@ -1,7 +1,8 @@
 """Types of the native extension; `make lint` compares them with the build."""
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TypeAlias, final
+from typing import Final, Self, TypeAlias, TypedDict, final
 
 SOURCE_DIGEST: str
 PROFILE: str
@@ -195,3 +196,174 @@ class Batch:
     def dropped(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+# --- input stage
+
+TICKS: Final[int]
+
+@final
+class Share:
+    """What a topic is allotted; a policy reads the fields that it knows."""
+
+    def __new__(
+        cls,
+        *,
+        weight: int | None = None,
+        rate: int | None = None,
+        virtual_deadline: int | None = None,
+        period_ns: int | None = None,
+        deadline_ns: int | None = None,
+    ) -> Self: ...
+    @property
+    def weight(self) -> int: ...
+    @property
+    def rate(self) -> int: ...
+    @property
+    def virtual_deadline(self) -> int | None: ...
+    @property
+    def period_ns(self) -> int: ...
+    @property
+    def deadline_ns(self) -> int: ...
+
+@final
+class ServerRun:
+    """What a virtual-time run did."""
+
+    @property
+    def completions(self) -> list[tuple[int, int, int]]: ...
+    @property
+    def overflow(self) -> list[int]: ...
+    @property
+    def busy_ns(self) -> int: ...
+
+def input_policies() -> list[tuple[str, str]]: ...
+def serve(
+    policy: str,
+    *,
+    shares: Sequence[Share],
+    service_ns: Sequence[int],
+    flows: Sequence[tuple[int, int, int]],
+    arrivals: Sequence[tuple[int, int, int, int]],
+    changes: Sequence[tuple[int, int, Share]] = ...,
+    fragment_bytes: int = 65536,
+    service_first: bool = False,
+) -> ServerRun: ...
+
+# --- engine
+
+@final
+class Need:
+    """Deadline, price, penalty and path of a subscription, and the bound that was proved for it."""
+
+    def __new__(
+        cls,
+        *,
+        deadline_ns: int | None = None,
+        price: float = 0.0,
+        penalty: float = 0.0,
+        nodenum: int = 0,
+        mean_ns_per_kb: float = 0.0,
+        variance_ns2_per_kb2: float = 0.0,
+        subscriber_delay_ns: int = 0,
+        bound_ns: int | None = None,
+    ) -> Self: ...
+
+@final
+class Delivery:
+    """A message that a link carries to one client."""
+
+    @property
+    def topic(self) -> int: ...
+    @property
+    def source(self) -> int: ...
+    @property
+    def subscriptions(self) -> list[int]: ...
+    @property
+    def sequence(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def sent_ns(self) -> int: ...
+    @property
+    def intended_ns(self) -> int: ...
+    @property
+    def timeout_ns(self) -> int: ...
+    @property
+    def attributes(self) -> bytes: ...
+    @property
+    def payload(self) -> bytes: ...
+
+class _Views(TypedDict):
+    clients: list[str]
+    topics: list[str]
+    shares: list[Share]
+    matrix_in: list[list[int]]
+    matrix_out: list[list[int]]
+
+@final
+class Engine:
+    """The forwarding state of one broker: the whole pipeline, driven by its caller's clock."""
+
+    def __new__(
+        cls,
+        *,
+        input: str = "twrr",
+        output: str = "fifo",
+        fragment_bytes: int | None = None,
+        output_capacity: int | None = None,
+        overflow: str = "drop_oldest",
+        expiry: str | None = None,
+        processing_delay_ns: int | None = None,
+        mean_transmission_ns: int | None = None,
+        epsilon: float | None = None,
+        weight: float | None = None,
+        record_capacity: int | None = None,
+        run: str = "run",
+        node: str = "node",
+    ) -> Self: ...
+    def connect(self, name: str) -> int: ...
+    def disconnect(self, client: int) -> None: ...
+    def declare(self, name: str, share: Share | None = None) -> int: ...
+    def forget(self, topic: int) -> None: ...
+    def allot(self, topic: int, share: Share) -> None: ...
+    def advertise(
+        self,
+        client: int,
+        topic: int,
+        *,
+        capacity: int | None = None,
+        max_size_bytes: int | None = None,
+        min_sep_ns: int | None = None,
+        burst: int | None = None,
+        jitter_ns: int | None = None,
+    ) -> int: ...
+    def unadvertise(self, flow: int) -> None: ...
+    def subscribe(
+        self, client: int, pattern: str, *, filter: str | None = None, need: Need | None = None
+    ) -> int: ...
+    def unsubscribe(self, subscription: int) -> None: ...
+    def ingest(self, now: int, client: int, frame: bytes) -> None: ...
+    def publish(
+        self,
+        now: int,
+        flow: int,
+        payload: bytes,
+        *,
+        priority: int = 0,
+        sequence: int = 0,
+        sent_ns: int | None = None,
+        intended_ns: int | None = None,
+        timeout_ns: int = 0,
+        attributes: bytes | None = None,
+    ) -> None: ...
+    def step(self, now: int) -> tuple[str, int] | None: ...
+    def take(self, now: int, client: int) -> Delivery | None: ...
+    def take_overflowed(self) -> list[int]: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def stored(self) -> int: ...
+    def waiting_for(self, client: int) -> int: ...
+    def views(self) -> _Views: ...
+    def counters(self, topic: int | None = None) -> dict[str, int]: ...
+    def drain_records(self) -> Batch | None: ...

@@ -306,8 +306,8 @@ fn limit(
     Ok(Some(limit))
 }
 
-fn ones(matrix: Vec<Vec<bool>>) -> Vec<Vec<u8>> {
-    matrix.into_iter().map(|row| row.into_iter().map(u8::from).collect::<Vec<u8>>()).collect()
+fn ones(matrix: Vec<Vec<bool>>) -> Vec<Vec<u32>> {
+    matrix.into_iter().map(|row| row.into_iter().map(u32::from).collect()).collect()
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
