@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 import pytest
-
 from giusto import _core
 from giusto.errors import InvalidInput
 
