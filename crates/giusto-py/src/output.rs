@@ -1,5 +1,339 @@
-use pyo3::prelude::*;
+//! The output stage as Python sees it.
 
-pub(crate) fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+use giusto_core::error::Invalid;
+use giusto_core::id::Nanos;
+use giusto_core::output::{
+    Admission, Expiry, Link, Lost, Metrics, Outgoing, OutputQueue, Overflow, POLICIES, Reason, Terms, policy,
+};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::Raise;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyOutgoing>()?;
+    module.add_class::<PyTerms>()?;
+    module.add_class::<PyMetrics>()?;
+    module.add_class::<PyOutputQueue>()?;
+    module.add_function(wrap_pyfunction!(output_policies, module)?)
+}
+
+/// The names of the output policies that may be configured, in the order of the registry.
+#[pyfunction]
+fn output_policies() -> Vec<&'static str> {
+    POLICIES.iter().map(|policy| policy.name).collect()
+}
+
+/// A Python integer of any size; what does not fit its field is `InvalidInput`, not `OverflowError`.
+struct Whole<'py>(Bound<'py, PyAny>);
+
+impl<'py> FromPyObject<'_, 'py> for Whole<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        // As operator.index does: also what can stand for an integer, such as the integers of numpy.
+        if object.hasattr("__index__")? {
+            return Ok(Self(object.call_method0("__index__")?));
+        }
+        Err(PyTypeError::new_err(format!("expected an integer, got {}", object.get_type().name()?)))
+    }
+}
+
+impl Whole<'_> {
+    fn fit<T: TryFrom<i64>>(&self, field: &str) -> PyResult<T> {
+        let number = self.0.extract::<i64>().ok().and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| {
+            let expected = format!("a whole number of {} bits", 8 * size_of::<T>());
+            Invalid::new(field, &self.0, expected).raise()
+        })
+    }
+}
+
+/// `value` if given, else `default`.
+fn fit_or<T: TryFrom<i64>>(field: &str, value: Option<Whole<'_>>, default: T) -> PyResult<T> {
+    value.map_or(Ok(default), |value| value.fit(field))
+}
+
+/// A message that waits for a link.
+#[pyclass(name = "Outgoing", module = "giusto._core", frozen, eq)]
+#[derive(Clone, PartialEq)]
+struct PyOutgoing(Outgoing);
+
+#[pymethods]
+impl PyOutgoing {
+    #[new]
+    #[pyo3(signature = (token, *, published_ns, size_bytes=None, priority=None, timeout_ns=None))]
+    fn new(
+        token: Whole<'_>,
+        published_ns: Whole<'_>,
+        size_bytes: Option<Whole<'_>>,
+        priority: Option<Whole<'_>>,
+        timeout_ns: Option<Whole<'_>>,
+    ) -> PyResult<Self> {
+        Ok(Self(Outgoing {
+            token: token.fit("token")?,
+            size_bytes: fit_or("size_bytes", size_bytes, 0)?,
+            priority: fit_or("priority", priority, 0)?,
+            published_ns: published_ns.fit("published_ns")?,
+            timeout_ns: fit_or("timeout_ns", timeout_ns, 0)?,
+        }))
+    }
+
+    #[getter]
+    fn token(&self) -> u32 {
+        self.0.token
+    }
+
+    #[getter]
+    fn size_bytes(&self) -> u32 {
+        self.0.size_bytes
+    }
+
+    #[getter]
+    fn priority(&self) -> u8 {
+        self.0.priority
+    }
+
+    #[getter]
+    fn published_ns(&self) -> Nanos {
+        self.0.published_ns
+    }
+
+    #[getter]
+    fn timeout_ns(&self) -> Nanos {
+        self.0.timeout_ns
+    }
+
+    fn __repr__(&self) -> String {
+        let Outgoing { token, size_bytes, priority, published_ns, timeout_ns } = self.0;
+        format!(
+            "Outgoing({token}, published_ns={published_ns}, size_bytes={size_bytes}, priority={priority}, \
+             timeout_ns={timeout_ns})"
+        )
+    }
+}
+
+/// What one matched subscription asks and pays, and the path to it.
+#[pyclass(name = "Terms", module = "giusto._core", frozen, eq)]
+#[derive(Clone, PartialEq)]
+struct PyTerms(Terms);
+
+#[pymethods]
+impl PyTerms {
+    #[new]
+    #[pyo3(signature = (*, deadline_ns, price=0.0, penalty=0.0, nodenum=None, mean_ns_per_kb=0.0,
+                        variance_ns2_per_kb2=0.0, subscriber_delay_ns=None))]
+    fn new(
+        deadline_ns: Whole<'_>,
+        price: f64,
+        penalty: f64,
+        nodenum: Option<Whole<'_>>,
+        mean_ns_per_kb: f64,
+        variance_ns2_per_kb2: f64,
+        subscriber_delay_ns: Option<Whole<'_>>,
+    ) -> PyResult<Self> {
+        Ok(Self(Terms {
+            deadline_ns: deadline_ns.fit("deadline_ns")?,
+            price,
+            penalty,
+            nodenum: fit_or("nodenum", nodenum, 0)?,
+            mean_ns_per_kb,
+            variance_ns2_per_kb2,
+            subscriber_delay_ns: fit_or("subscriber_delay_ns", subscriber_delay_ns, 0)?,
+        }))
+    }
+
+    fn __repr__(&self) -> String {
+        let Terms { deadline_ns, price, penalty, nodenum, .. } = self.0;
+        let Terms { mean_ns_per_kb, variance_ns2_per_kb2, subscriber_delay_ns, .. } = self.0;
+        format!(
+            "Terms(deadline_ns={deadline_ns}, price={price:?}, penalty={penalty:?}, nodenum={nodenum}, \
+             mean_ns_per_kb={mean_ns_per_kb:?}, variance_ns2_per_kb2={variance_ns2_per_kb2:?}, \
+             subscriber_delay_ns={subscriber_delay_ns})"
+        )
+    }
+}
+
+/// EE, EP, EE′, EP′, PC and priority of one message at one instant.
+#[pyclass(name = "Metrics", module = "giusto._core", frozen, get_all, eq)]
+#[derive(Clone, PartialEq)]
+struct PyMetrics {
+    expected_earning: f64,
+    expected_penalty: f64,
+    postponed_earning: f64,
+    postponed_penalty: f64,
+    postponed_cost: f64,
+    priority: f64,
+}
+
+impl From<Metrics> for PyMetrics {
+    fn from(metrics: Metrics) -> Self {
+        Self {
+            expected_earning: metrics.expected_earning,
+            expected_penalty: metrics.expected_penalty,
+            postponed_earning: metrics.postponed_earning,
+            postponed_penalty: metrics.postponed_penalty,
+            postponed_cost: metrics.postponed_cost,
+            priority: metrics.priority,
+        }
+    }
+}
+
+#[pymethods]
+impl PyMetrics {
+    fn __repr__(&self) -> String {
+        format!(
+            "Metrics(expected_earning={:?}, expected_penalty={:?}, postponed_earning={:?}, \
+             postponed_penalty={:?}, postponed_cost={:?}, priority={:?})",
+            self.expected_earning,
+            self.expected_penalty,
+            self.postponed_earning,
+            self.postponed_penalty,
+            self.postponed_cost,
+            self.priority
+        )
+    }
+}
+
+/// Messages that were lost: token and reason.
+type Losses = Vec<(u32, &'static str)>;
+
+fn losses(lost: &[Lost]) -> Losses {
+    let reason = |reason| match reason {
+        Reason::Expired => "expired",
+        Reason::Evicted => "evicted",
+        Reason::Refused => "refused",
+    };
+    lost.iter().map(|lost| (lost.token, reason(lost.reason))).collect()
+}
+
+/// One bounded queue in front of one link.
+#[pyclass(name = "OutputQueue", module = "giusto._core")]
+struct PyOutputQueue {
+    core: OutputQueue,
+    policy: &'static str,
+    lost: Vec<Lost>,
+}
+
+#[pymethods]
+impl PyOutputQueue {
+    #[new]
+    #[pyo3(signature = (policy, *, capacity=None, overflow="drop_oldest", expiry=None, weight=None, epsilon=None,
+                        processing_delay_ns=None, mean_transmission_ns=None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword-only in Python")]
+    fn new(
+        policy: &str,
+        capacity: Option<Whole<'_>>,
+        overflow: &str,
+        expiry: Option<&str>,
+        weight: Option<f64>,
+        epsilon: Option<f64>,
+        processing_delay_ns: Option<Whole<'_>>,
+        mean_transmission_ns: Option<Whole<'_>>,
+    ) -> PyResult<Self> {
+        let default = Link::default();
+        let link = Link {
+            processing_delay_ns: fit_or(
+                "processing_delay_ns",
+                processing_delay_ns,
+                default.processing_delay_ns,
+            )?,
+            mean_transmission_ns: fit_or(
+                "mean_transmission_ns",
+                mean_transmission_ns,
+                default.mean_transmission_ns,
+            )?,
+            epsilon: epsilon.unwrap_or(default.epsilon),
+            weight: weight.unwrap_or(default.weight),
+        };
+        let capacity = fit_or("capacity", capacity, 1024)?;
+        let make = || {
+            let expiry = expiry.map(Expiry::named).transpose()?;
+            let chosen = self::policy(policy)?;
+            let core = chosen.queue(capacity, Overflow::named(overflow)?, expiry, link)?;
+            Ok(Self { core, policy: chosen.name, lost: Vec::new() })
+        };
+        make().map_err(Invalid::raise)
+    }
+
+    /// Offers a message; what became of it, and what was lost by it.
+    #[pyo3(signature = (now_ns, message, terms=Vec::new()))]
+    fn push(
+        &mut self,
+        now_ns: Whole<'_>,
+        message: &PyOutgoing,
+        terms: Vec<PyRef<'_, PyTerms>>,
+    ) -> PyResult<(&'static str, Losses)> {
+        let terms: Vec<Terms> = terms.iter().map(|terms| terms.0).collect();
+        self.lost.clear();
+        let admission = self.core.push(now_ns.fit("now_ns")?, message.0, &terms, &mut self.lost);
+        let outcome = match admission.map_err(Invalid::raise)? {
+            Admission::Queued => "queued",
+            Admission::Refused => "refused",
+            Admission::Disconnect => "disconnect",
+        };
+        Ok((outcome, losses(&self.lost)))
+    }
+
+    /// The message to send, if there is one, and those found expired.
+    fn pop(&mut self, now_ns: Whole<'_>) -> PyResult<(Option<PyOutgoing>, Losses)> {
+        self.lost.clear();
+        let message = self.core.pop(now_ns.fit("now_ns")?, &mut self.lost);
+        Ok((message.map(PyOutgoing), losses(&self.lost)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.core.len()
+    }
+
+    /// The policy's name.
+    #[getter]
+    fn policy(&self) -> &'static str {
+        self.policy
+    }
+
+    /// The most messages that may be queued.
+    #[getter]
+    fn capacity(&self) -> usize {
+        self.core.capacity()
+    }
+
+    /// Messages since the queue was made, by what became of them.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = self.core.counts();
+        let dict = PyDict::new(py);
+        dict.set_item("pushed", counts.pushed)?;
+        dict.set_item("popped", counts.popped)?;
+        dict.set_item("expired", counts.expired)?;
+        dict.set_item("evicted", counts.evicted)?;
+        dict.set_item("refused", counts.refused)?;
+        Ok(dict)
+    }
+
+    /// Messages evaluated exactly and messages bounded since the queue was made.
+    #[getter]
+    fn work(&self) -> (u64, u64) {
+        let work = self.core.work();
+        (work.evaluations, work.bounds)
+    }
+
+    /// LMT.
+    #[getter]
+    fn mean_transmission_ns(&self) -> Nanos {
+        self.core.link().mean_transmission_ns
+    }
+
+    #[setter]
+    fn set_mean_transmission_ns(&mut self, mean_transmission_ns: Whole<'_>) -> PyResult<()> {
+        let mean_transmission_ns = mean_transmission_ns.fit("mean_transmission_ns")?;
+        self.core.set_mean_transmission_ns(mean_transmission_ns).map_err(Invalid::raise)
+    }
+
+    /// The metrics of a queued message, or None if it is not queued or the policy has none.
+    fn metrics(&self, now_ns: Whole<'_>, token: Whole<'_>) -> PyResult<Option<PyMetrics>> {
+        let metrics = self.core.metrics(now_ns.fit("now_ns")?, token.fit("token")?);
+        Ok(metrics.map(PyMetrics::from))
+    }
 }

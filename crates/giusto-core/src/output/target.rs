@@ -135,7 +135,10 @@ impl Lifetime {
             let doubt_ns = 2.0 + 1e-12 * (self.z_epsilon.abs() + 1.0) / target.steepness_per_ns;
             about(target) >= last_ns.saturating_sub(doubt_ns as Nanos)
         };
-        let exact = |target: &Target| target.hope_ends_ns(self.epsilon, about(target));
-        targets.iter().filter(near).map(exact).max()
+        let later = |last_ns: Option<Nanos>, target: &Target| match last_ns {
+            Some(last_ns) if target.success(last_ns.saturating_add(1)) <= self.epsilon => Some(last_ns),
+            _ => Some(target.hope_ends_ns(self.epsilon, about(target))),
+        };
+        targets.iter().filter(near).fold(None, later)
     }
 }
