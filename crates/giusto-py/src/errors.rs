@@ -1,6 +1,8 @@
 //! Core errors as the exceptions of `giusto.errors`: the one place where they are converted.
 
 use giusto_core::error::{ChangeError, Invalid};
+use giusto_core::frame::attributes::BlockError;
+use giusto_core::matching::FilterSyntax;
 use pyo3::prelude::*;
 
 /// A core error that has an exception in `giusto.errors`.
@@ -36,5 +38,17 @@ impl Raise for ChangeError {
             Self::Unknown { kind, name } => exception("Unknown", (kind, name)),
             Self::Duplicate { kind, name } => exception("Duplicate", (kind, name)),
         }
+    }
+}
+
+impl Raise for FilterSyntax {
+    fn raise(self) -> PyErr {
+        exception("FilterSyntax", (self.text, self.position, self.problem))
+    }
+}
+
+impl Raise for BlockError {
+    fn raise(self) -> PyErr {
+        exception("ProtocolError", (self.problem, self.offset))
     }
 }
