@@ -8,6 +8,8 @@ use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::frame::{EncodeError, FrameError};
 use giusto_core::matching::FilterSyntax;
 use giusto_core::queue::Rejected;
+
+use giusto_core::frame::attributes::BlockError;
 use pyo3::prelude::*;
 
 /// A core error that has an exception in `giusto.errors`.
@@ -50,7 +52,7 @@ impl Raise for IngestError {
     fn raise(self) -> PyErr {
         match self {
             Self::UnknownFlow(flow) => ChangeError::unknown("flow", flow.0).raise(),
-            Self::Attributes(block) => exception("ProtocolError", (block.problem, block.offset)),
+            Self::Attributes(block) => block.raise(),
             Self::Policed(flow) => exception("Policed", (flow.0,)),
             Self::Rejected(rejected) => rejected.raise(),
         }
@@ -69,6 +71,7 @@ impl Raise for Rejected {
         }
     }
 }
+
 
 impl Raise for FilterSyntax {
     fn raise(self) -> PyErr {
@@ -101,4 +104,10 @@ where
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         Invalid::new(field, value, expected).raise()
     })
+}
+
+impl Raise for BlockError {
+    fn raise(self) -> PyErr {
+        exception("ProtocolError", (self.problem, self.offset))
+    }
 }

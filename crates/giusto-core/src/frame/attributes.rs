@@ -211,7 +211,7 @@ impl<'a> Attribute<'a> {
             FLOAT if f32_le(self.body).is_nan() => fail("NaN is not a value"),
             DOUBLE if f64::from_bits(i64_le(self.body) as u64).is_nan() => fail("NaN is not a value"),
             STRING if str::from_utf8(self.body).is_err() => fail("a string is not UTF-8"),
-            INT_SET if !self.body.len().is_multiple_of(8) => fail("a set of numbers is cut short"),
+            INT_SET if self.body.len() % 8 != 0 => fail("a set of numbers is cut short"),
             INT_SET if !IntSet(self.body).iter().is_sorted_by(|a, b| a < b) => fail("a set is not ascending"),
             STRING_SET => self.check_strings(offset),
             _ => Ok(()),

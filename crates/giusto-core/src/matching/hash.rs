@@ -43,9 +43,10 @@ impl Hasher for Folded {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
+        let mut rest = bytes;
+        while let Some((word, after)) = rest.split_first_chunk() {
             self.write_u64(u64::from_le_bytes(*word));
+            rest = after;
         }
         let tail = rest.iter().fold(0, |tail, &byte| tail << 8 | u64::from(byte));
         self.write_u64(tail ^ (bytes.len() as u64) << 56);

@@ -211,10 +211,8 @@ impl Parser<'_> {
 }
 
 fn flatten(mut parts: Vec<Expression>, join: fn(Vec<Expression>) -> Expression) -> Expression {
-    if parts.len() == 1
-        && let Some(only) = parts.pop()
-    {
-        return only;
+    if parts.len() == 1 {
+        return parts.remove(0);
     }
     let of_all = matches!(join(Vec::new()), Expression::All(_));
     let flat = parts.into_iter().flat_map(|part| match part {
