@@ -72,7 +72,6 @@ impl Raise for Rejected {
     }
 }
 
-
 impl Raise for FilterSyntax {
     fn raise(self) -> PyErr {
         exception("FilterSyntax", (self.text, self.position, self.problem))
