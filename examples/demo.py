@@ -10,11 +10,12 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
-from giusto.guarantee import edf, fair, smooth, twrr
-from giusto.sim import Stream, Topic, serve
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from giusto.guarantee import edf, fair, smooth, twrr
+from giusto.sim import Stream, Topic, serve
 
 MS = 1_000_000
 SERVICE_NS = 20_000  # what the broker needs to forward one message

@@ -41,7 +41,9 @@ def flood(rng: random.Random, span_ns: int, service_ns: int) -> list[int]:
 
 
 def burst_of(rng: random.Random) -> Fraction:
-    return rng.choice([Fraction(1), Fraction(1), Fraction(rng.randint(1, 6)), Fraction(rng.randint(4, 24), 4)])
+    return rng.choice(
+        [Fraction(1), Fraction(1), Fraction(rng.randint(1, 6)), Fraction(rng.randint(4, 24), 4)]
+    )
 
 
 def assemble(
@@ -76,7 +78,9 @@ def table_case(response: Callable[..., Fraction]) -> Callable[[int], Case]:
                 promise = Promise(burst_of(rng), rate)
                 arrivals = promise.times(rng.randint(0, 3 * cycle_ns), 20, pauses(rng, 2 * cycle_ns))
                 times += [(at_ns, flow, fragments * FRAGMENT_BYTES) for at_ns in arrivals]
-                bounds[flow] = response(weights, publishers, topic, promise.burst, rate, quantum_ns, fragments=fragments)
+                bounds[flow] = response(
+                    weights, publishers, topic, promise.burst, rate, quantum_ns, fragments=fragments
+                )
             else:
                 times += [(at_ns, flow, FRAGMENT_BYTES) for at_ns in flood(rng, 10 * cycle_ns, quantum_ns)]
         shares = [_core.Share(weight=weight) for weight in weights]
@@ -90,7 +94,9 @@ def topic_flows(rng: random.Random, topics: int) -> list[tuple[int, int, int]]:
     return [(client, topic, 65_535) for topic in range(topics) for client in range(rng.randint(1, 3))]
 
 
-def scatter(rng: random.Random, flows: list[tuple[int, int, int]], topic: int, times: list[int]) -> list[tuple[int, int, int]]:
+def scatter(
+    rng: random.Random, flows: list[tuple[int, int, int]], topic: int, times: list[int]
+) -> list[tuple[int, int, int]]:
     """Spreads a topic's arrivals over its clients."""
     own = [flow for flow, (_, k, _) in enumerate(flows) if k == topic]
     return [(at_ns, rng.choice(own), 4) for at_ns in times]
@@ -129,7 +135,10 @@ def edf_case(seed: int) -> Case:
     rng = random.Random(seed)
     while True:
         topics = rng.randint(1, 5)
-        tasks = [(c := rng.randint(1, 30), rng.randint(2, 12 * topics) * c, rng.randint(c, 20 * c + 100)) for _ in range(topics)]
+        tasks = [
+            (c := rng.randint(1, 30), rng.randint(2, 12 * topics) * c, rng.randint(c, 20 * c + 100))
+            for _ in range(topics)
+        ]
         if edf.feasible(tasks):
             break
     flows = topic_flows(rng, topics)

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
+
 from giusto import _core
 from giusto.errors import InvalidInput
 from seeds import seeds
@@ -154,7 +155,9 @@ ACTIONS += [Model.publish] * 8 + [Model.step] * 5 + [Model.take] * 3 + [Model.ad
 @pytest.mark.parametrize("policy", [name for name, _ in _core.input_policies()])
 def test_every_message_ends_once_and_nothing_is_left_over(policy: str) -> None:
     for seed in seeds(100):
-        model = Model(_core.Engine(input=policy, output_capacity=10_000, fragment_bytes=64), random.Random(seed))
+        model = Model(
+            _core.Engine(input=policy, output_capacity=10_000, fragment_bytes=64), random.Random(seed)
+        )
         for _ in range(150):
             model.rng.choice(ACTIONS)(model)
             model.check()

@@ -1,6 +1,6 @@
 """The contract suite: what every input policy must do, over thousands of generated workloads.
 
-A failure names its seed; `GIUSTO_SEED=<seed> GIUSTO_CASES=0 pytest tests/property/contract -k <test>` replays it.
+A failure names its seed: `GIUSTO_SEED=<seed> GIUSTO_CASES=0 pytest tests/property/contract` replays it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 import pytest
+
 from giusto import _core
 from policies import POLICIES
 from seeds import seeds
@@ -120,6 +121,8 @@ def test_no_delay_exceeds_the_bound(policy: str) -> None:
             at_ns, flow, _, _ = workload.arrivals[arrival]
             if flow in case.bounds:
                 delay_ns = completed_ns - at_ns
-                assert delay_ns <= case.bounds[flow], f"{seed=} {flow=} {delay_ns=} {case.bounds[flow]=} {case.note}"
+                assert delay_ns <= case.bounds[flow], (
+                    f"{seed=} {flow=} {delay_ns=} {case.bounds[flow]=} {case.note}"
+                )
                 closest = max(closest, delay_ns / case.bounds[flow])
     assert closest > Fraction(3, 4), "the workloads never came near a bound: they prove nothing"

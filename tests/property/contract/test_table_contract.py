@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from giusto import _core
 from giusto.guarantee import smooth, twrr
 from seeds import seeds
@@ -41,7 +42,10 @@ def test_a_new_weight_takes_effect_when_the_cycle_is_over(policy: str) -> None:
         workload = backlog([_core.Share(weight=w) for w in weights], [1] * len(weights), publishers, 60)
         at_ns = rng.randint(1, 2 * len(before))
         changes = [(at_ns, topic, _core.Share(weight=w)) for topic, w in enumerate(changed)]
-        order = [workload.flows[workload.arrivals[a][1]][1] for a, _, _ in workload.serve(policy, changes).completions]
+        order = [
+            workload.flows[workload.arrivals[a][1]][1]
+            for a, _, _ in workload.serve(policy, changes).completions
+        ]
         cycles = -(-at_ns // len(before))
         expected = before * cycles + after * 2
         assert order[: len(expected)] == expected, f"{seed=} {weights=} {changed=} {at_ns=}"

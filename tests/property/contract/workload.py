@@ -62,7 +62,9 @@ class Workload:
         topic = self.flows[self.arrivals[arrival][1]][1]
         return self.quanta(arrival) * self.service_ns[topic]
 
-    def serve(self, policy: str, changes: list[tuple[int, int, _core.Share]] | None = None) -> _core.ServerRun:
+    def serve(
+        self, policy: str, changes: list[tuple[int, int, _core.Share]] | None = None
+    ) -> _core.ServerRun:
         return _core.serve(
             policy,
             shares=self.shares,
@@ -104,10 +106,19 @@ def any_workload(seed: int, *, capacity: int = 65_535) -> Workload:
     """Random flows, priorities, sizes and times; nobody has promised anything."""
     rng = random.Random(seed)
     topics = rng.randint(1, 6)
-    flows = [(client, topic, rng.randint(1, capacity)) for topic in range(topics) for client in range(rng.randint(1, 4))]
+    flows = [
+        (client, topic, rng.randint(1, capacity))
+        for topic in range(topics)
+        for client in range(rng.randint(1, 4))
+    ]
     span_ns = rng.choice([0, 100, 10_000])
     arrivals = sorted(
-        (rng.randint(0, span_ns), rng.randrange(len(flows)), rng.choice([0, 0, 0, rng.randint(0, 7)]), rng.randint(4, 4 * FRAGMENT_BYTES))
+        (
+            rng.randint(0, span_ns),
+            rng.randrange(len(flows)),
+            rng.choice([0, 0, 0, rng.randint(0, 7)]),
+            rng.randint(4, 4 * FRAGMENT_BYTES),
+        )
         for _ in range(rng.randint(1, 150))
     )
     service_ns = [rng.randint(1, 60) for _ in range(topics)]
