@@ -15,12 +15,13 @@
 //! full bucket ahead of now. Nothing is rounded, so nothing drifts; nothing is divided.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::Invalid;
 use crate::id::Nanos;
 
 /// What a publisher may send, as its offer says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limit {
     /// Messages per `period_ns`.
     pub count: i64,
@@ -40,7 +41,7 @@ impl Limit {
 }
 
 /// A number of messages that need not be whole: `numerator / denominator`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Burst {
     /// Messages times `denominator`.
     pub numerator: i64,
@@ -69,21 +70,18 @@ impl fmt::Display for Burst {
 const TICKS_PER_NS_MAX: i128 = 1 << 62;
 const BUCKET_TICKS_MAX: i128 = 1 << 124;
 
-/// A token bucket; full when it is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policer {
+/// A limit in ticks. Buckets of publishers with the same offer share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
     ticks_per_ns: i64,
     message_ticks: i128,
     /// A full bucket less one message.
     slack_ticks: i128,
-    /// When the bucket is full again.
-    full_at: i128,
-    accepted: u64,
-    policed: u64,
+    separation_ns: Nanos,
 }
 
-impl Policer {
-    /// A full bucket for `limit`.
+impl Rule {
+    /// The rule that `limit` is enforced by.
     pub fn new(limit: Limit) -> Result<Self, Invalid> {
         let (count, period_ns) = checked_rate(limit)?;
         let burst = checked_burst(limit.burst)?;
@@ -93,25 +91,48 @@ impl Policer {
         let ticks_per_ns = i128::from(count) * i128::from(burst.denominator);
         let burst_ticks = i128::from(burst.numerator) * i128::from(period_ns);
         if ticks_per_ns > TICKS_PER_NS_MAX || burst_ticks > BUCKET_TICKS_MAX {
-            return Err(Invalid::new(
-                "burst",
-                burst,
-                "terms that times count and period stay below 2^62 and 2^124",
-            ));
+            let expected = "terms that times count and period stay below 2^62 and 2^124";
+            return Err(Invalid::new("burst", burst, expected));
         }
         let bucket_ticks = burst_ticks + i128::from(limit.jitter_ns) * ticks_per_ns;
         if bucket_ticks > BUCKET_TICKS_MAX {
             return Err(Invalid::new("jitter_ns", limit.jitter_ns, "at most 2^124 when multiplied by count"));
         }
         let message_ticks = i128::from(period_ns) * i128::from(burst.denominator);
+        let slack_ticks = bucket_ticks - message_ticks;
         Ok(Self {
             ticks_per_ns: ticks_per_ns as i64,
             message_ticks,
-            slack_ticks: bucket_ticks - message_ticks,
-            full_at: i128::MIN,
-            accepted: 0,
-            policed: 0,
+            slack_ticks,
+            separation_ns: period_ns / count,
         })
+    }
+
+    /// The burst as installed, jitter included, as `(numerator, denominator)` messages in lowest terms.
+    pub fn installed_burst(&self) -> (i128, i128) {
+        let bucket_ticks = self.slack_ticks + self.message_ticks;
+        let common = gcd(bucket_ticks, self.message_ticks);
+        (bucket_ticks / common, self.message_ticks / common)
+    }
+
+    /// Time between two messages at the limit's rate, in whole nanoseconds rounded down.
+    pub const fn separation_ns(&self) -> Nanos {
+        self.separation_ns
+    }
+}
+
+/// A token bucket; full when it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    rule: Arc<Rule>,
+    /// When the bucket is full again.
+    full_at: i128,
+}
+
+impl Bucket {
+    /// A full bucket.
+    pub fn new(rule: Arc<Rule>) -> Self {
+        Self { rule, full_at: i128::MIN }
     }
 
     /// Whether a message at `now` keeps the offer. If it does, it takes its token.
@@ -120,31 +141,61 @@ impl Policer {
     /// back never earns a token, and going forth again earns only what it would have earned once.
     #[inline]
     pub fn conforms(&mut self, now: Nanos) -> bool {
-        let now_ticks = i128::from(now) * i128::from(self.ticks_per_ns);
-        if self.full_at > now_ticks + self.slack_ticks {
-            self.policed += 1;
+        let now_ticks = i128::from(now) * i128::from(self.rule.ticks_per_ns);
+        if self.full_at > now_ticks + self.rule.slack_ticks {
             return false;
         }
-        self.full_at = self.full_at.max(now_ticks) + self.message_ticks;
-        self.accepted += 1;
+        self.full_at = self.full_at.max(now_ticks) + self.rule.message_ticks;
         true
     }
 
     /// The earliest instant at which a message conforms: every `now` from there on does, none before.
     /// Saturates at the ends of time.
     pub fn next_conforming_ns(&self) -> Nanos {
-        let earliest_ticks = self.full_at.saturating_sub(self.slack_ticks);
-        let ticks_per_ns = i128::from(self.ticks_per_ns);
+        let earliest_ticks = self.full_at.saturating_sub(self.rule.slack_ticks);
+        let ticks_per_ns = i128::from(self.rule.ticks_per_ns);
         let rounds_up = i128::from(earliest_ticks.rem_euclid(ticks_per_ns) != 0);
         let earliest_ns = earliest_ticks.div_euclid(ticks_per_ns) + rounds_up;
         earliest_ns.clamp(i64::MIN.into(), i64::MAX.into()) as Nanos
     }
 
-    /// The burst as installed, jitter included, as `(numerator, denominator)` messages in lowest terms.
+    /// What the bucket enforces.
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+}
+
+/// A bucket that counts what it decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policer {
+    bucket: Bucket,
+    accepted: u64,
+    policed: u64,
+}
+
+impl Policer {
+    /// A full bucket for `limit`.
+    pub fn new(limit: Limit) -> Result<Self, Invalid> {
+        Ok(Self { bucket: Bucket::new(Arc::new(Rule::new(limit)?)), accepted: 0, policed: 0 })
+    }
+
+    /// Whether a message at `now` keeps the offer, see [`Bucket::conforms`].
+    #[inline]
+    pub fn conforms(&mut self, now: Nanos) -> bool {
+        let conforms = self.bucket.conforms(now);
+        self.accepted += u64::from(conforms);
+        self.policed += u64::from(!conforms);
+        conforms
+    }
+
+    /// The earliest instant at which a message conforms, see [`Bucket::next_conforming_ns`].
+    pub fn next_conforming_ns(&self) -> Nanos {
+        self.bucket.next_conforming_ns()
+    }
+
+    /// The burst as installed, see [`Rule::installed_burst`].
     pub fn installed_burst(&self) -> (i128, i128) {
-        let bucket_ticks = self.slack_ticks + self.message_ticks;
-        let common = gcd(bucket_ticks, self.message_ticks);
-        (bucket_ticks / common, self.message_ticks / common)
+        self.bucket.rule.installed_burst()
     }
 
     /// Messages that kept the offer.
@@ -205,7 +256,7 @@ mod tests {
             assert!(policer.conforms(earliest_ns));
         }
         // At this pace each message moves `full_at` on by exactly one message: skip to 10^9 of them.
-        policer.full_at += (1_000_000_000 - 1_000_000) * policer.message_ticks;
+        policer.bucket.full_at += (1_000_000_000 - 1_000_000) * policer.bucket.rule.message_ticks;
         assert_eq!(policer.next_conforming_ns(), 333_333_333_333_333_334);
         assert!(!policer.clone().conforms(333_333_333_333_333_333));
         assert!(policer.conforms(333_333_333_333_333_334));

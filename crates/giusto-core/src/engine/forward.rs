@@ -1,5 +1,6 @@
 //! The steady state: a frame comes in, a quantum is spent, a message goes out.
 
+use crate::engine::tables::Flow;
 use crate::engine::{Delivery, Engine, has_passed};
 use crate::frame::attributes::{Attributes, BlockError};
 use crate::frame::{Data, DataMut, Decoded, Decoder, Frame};
@@ -55,8 +56,8 @@ impl Engine {
         if !data.attributes.is_empty() {
             Attributes::decode(data.attributes).map_err(IngestError::Attributes)?;
         }
-        if let Some(policer) = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.policer.as_mut())
-            && !policer.conforms(now)
+        if let Some(bucket) = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.as_mut())
+            && !bucket.conforms(now)
         {
             self.turn_away(now, topic, client, data, Outcome::Policed);
             return Err(IngestError::Policed(flow));
@@ -142,7 +143,7 @@ impl Engine {
             return;
         }
         let flow = self.queues.store.message(message).flow;
-        let min_sep_ns = self.tables.flows.get(flow.0).map_or(0, |flow| flow.min_sep_ns);
+        let min_sep_ns = self.tables.flows.get(flow.0).map_or(0, Flow::min_sep_ns);
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
             entry.pending += 1;

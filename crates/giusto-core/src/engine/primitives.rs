@@ -10,7 +10,7 @@ use crate::input::Share;
 use crate::matching::Filter;
 use crate::matching::topic::{check_name, check_pattern};
 use crate::output::{self, Terms};
-use crate::policer::{Limit, Policer};
+use crate::policer::{Bucket, Limit};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
 
@@ -152,12 +152,11 @@ impl Engine {
         if entry.flow(topic).is_some() {
             return Err(ChangeError::duplicate("flow", format!("of {client} on {topic}")));
         }
-        let policer = offer.limit.map(Policer::new).transpose()?.map(Box::new);
+        let bucket = offer.limit.map(|limit| self.tables.rule(limit).map(Bucket::new)).transpose()?;
         let flow = FlowId(self.tables.flows.next());
         self.queues.open(flow, client, topic, offer.bounds)?;
         self.stage.join(&mut self.queues, topic, flow);
-        let min_sep_ns = offer.limit.map_or(0, |limit| limit.period_ns / limit.count);
-        self.tables.flows.insert(Flow { policer, min_sep_ns });
+        self.tables.flows.insert(Flow { bucket });
         if let Some(entry) = self.tables.client_mut(client) {
             entry.add_flow(topic, flow);
             entry.live_flows += 1;

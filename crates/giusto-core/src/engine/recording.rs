@@ -1,6 +1,7 @@
 //! Says what became of each message: in the counters always, in the records if they are kept.
 
 use crate::engine::forward::data;
+use crate::engine::tables::Flow;
 use crate::engine::{Counters, Engine, has_passed};
 use crate::frame::Data;
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
@@ -100,7 +101,7 @@ impl Engine {
     }
 
     fn min_sep_ns(&self, flow: FlowId) -> Nanos {
-        self.tables.flows.get(flow.0).map_or(0, |flow| flow.min_sep_ns)
+        self.tables.flows.get(flow.0).map_or(0, Flow::min_sep_ns)
     }
 }
 

@@ -4,12 +4,17 @@
 //! flow that has gone keeps its number until its last message has left the queues.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::engine::Counters;
+use crate::error::Invalid;
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
 use crate::output::{OutputQueue, Terms};
-use crate::policer::Policer;
+use crate::policer::{Bucket, Limit, Rule};
+
+/// Rules remembered at most.
+const RULES_MAX: usize = 1_024;
 
 /// Entries by number; freed numbers are used again.
 #[derive(Debug)]
@@ -93,9 +98,15 @@ pub(super) struct Topic {
 /// What a flow was offered with.
 #[derive(Debug, Default)]
 pub(super) struct Flow {
-    pub(super) policer: Option<Box<Policer>>,
-    /// Least separation on average, 0 if none was promised.
-    pub(super) min_sep_ns: Nanos,
+    pub(super) bucket: Option<Bucket>,
+}
+
+impl Flow {
+    /// Separation of messages that the publisher promised, 0 if none.
+    #[inline]
+    pub(super) fn min_sep_ns(&self) -> Nanos {
+        self.bucket.as_ref().map_or(0, |bucket| bucket.rule().separation_ns())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -118,6 +129,8 @@ pub(super) struct Tables {
     pub(super) subscriptions: Slots<Subscription>,
     pub(super) client_names: HashMap<Box<str>, ClientId>,
     pub(super) topic_names: HashMap<Box<str>, TopicId>,
+    /// Rules of recent offers, to be shared by the next ones like them.
+    pub(super) rules: HashMap<Limit, Arc<Rule>>,
     /// Number of the message being matched.
     pub(super) step: u64,
     /// Counts of topics that are gone.
@@ -137,6 +150,19 @@ impl Tables {
 
     pub(super) fn client_mut(&mut self, client: ClientId) -> Option<&mut Client> {
         self.clients.get_mut(client.0).filter(|entry| !entry.gone)
+    }
+
+    /// The rule for a limit, shared with the other flows that have the same.
+    pub(super) fn rule(&mut self, limit: Limit) -> Result<Arc<Rule>, Invalid> {
+        if let Some(rule) = self.rules.get(&limit) {
+            return Ok(Arc::clone(rule));
+        }
+        let rule = Arc::new(Rule::new(limit)?);
+        if self.rules.len() >= RULES_MAX {
+            self.rules.clear();
+        }
+        self.rules.insert(limit, Arc::clone(&rule));
+        Ok(rule)
     }
 
     /// Frees the number of a topic that was forgotten, unless deliveries of it still wait.

@@ -124,3 +124,35 @@ impl Tagging for Fair {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(rate: u32) -> Topic {
+        Topic::new(&Share { rate, ..Share::default() })
+    }
+
+    #[test]
+    fn the_jth_tag_of_a_chain_is_exact_for_any_rate() {
+        for rate in [1, 3, 7, 97, 1_000, 999_983, (1 << 31) - 1] {
+            let mut topic = topic(rate);
+            for j in 1..=10_000u128 {
+                topic.start = topic.chain();
+                assert_eq!(topic.start, j * u128::from(TICKS) / u128::from(rate), "rate {rate}, tag {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_no_drift_after_a_billion_messages() {
+        const MESSAGES: u128 = 1_000_000_000;
+        let (mut odd, mut exact) = (topic(999_983), topic(1_000_000));
+        for _ in 0..MESSAGES {
+            odd.start = odd.chain();
+            exact.start = exact.chain();
+        }
+        assert_eq!(odd.start, MESSAGES * u128::from(TICKS) / 999_983);
+        assert_eq!(exact.start, MESSAGES * u128::from(TICKS) / 1_000_000);
+    }
+}
