@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, field
 
 import pytest
-from giusto import _core
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from giusto import _core
 
 UNIT = 10**9
 EPSILON = 0.04
