@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, field
 
 import pytest
-from giusto import _core
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from giusto import _core
 
 UNIT = 10**9
 EPSILON = 0.04
@@ -198,3 +199,34 @@ def test_every_policy_keeps_the_contract(
         assert "refused" not in world.gone.values()
     if expiry == "none":
         assert "expired" not in world.gone.values()
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.lists(st.integers(1, 9), max_size=3)), max_size=30))
+def test_lrt_sends_by_mean_remaining_time_then_arrival(messages: list[tuple[int, list[int]]]) -> None:
+    queue = _core.OutputQueue("lrt", expiry="none", capacity=30)
+    for token, (published_ns, deadlines) in enumerate(messages):
+        terms = [_core.Terms(deadline_ns=6 * deadline) for deadline in deadlines]
+        queue.push(0, _core.Outgoing(token, published_ns=6 * published_ns), terms)
+
+    def due(token: int) -> float:
+        published_ns, deadlines = messages[token]
+        # A multiple of 6, so that the mean of up to three deadlines is whole.
+        return 6 * published_ns + 6 * sum(deadlines) // len(deadlines) if deadlines else math.inf
+
+    assert drain(queue) == sorted(range(len(messages)), key=due)
+
+
+@given(st.lists(st.integers(0, 7), max_size=30))
+def test_priority_sends_by_level_then_arrival(levels: list[int]) -> None:
+    queue = _core.OutputQueue("priority", capacity=30)
+    for token, level in enumerate(levels):
+        queue.push(0, _core.Outgoing(token, published_ns=0, priority=level))
+    assert drain(queue) == sorted(range(len(levels)), key=lambda token: -levels[token])
+
+
+def drain(queue: _core.OutputQueue) -> list[int]:
+    """The tokens of all messages, in the order in which they are sent at one instant."""
+    tokens = []
+    while (message := queue.pop(0)[0]) is not None:
+        tokens.append(message.token)
+    return tokens

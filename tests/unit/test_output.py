@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
+
 from giusto import _core
 from giusto.errors import InvalidInput
 

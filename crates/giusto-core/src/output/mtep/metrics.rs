@@ -25,10 +25,16 @@ impl Metrics {
     /// Lines 3 to 16 of Fig. 5 for the message with these targets. Every choice of mtep rests on this sum in
     /// this order, so that two queues that compute it agree to the last bit.
     pub fn of(targets: &[Target], link: &Link, now: Nanos) -> Self {
+        Self::and_best_success(targets, link, now).0
+    }
+
+    /// As [`Metrics::of`], with the greatest success for rule (14); 0 without targets.
+    pub(super) fn and_best_success(targets: &[Target], link: &Link, now: Nanos) -> (Self, f64) {
         let later_ns = now.saturating_add(link.mean_transmission_ns);
-        let mut sum = Self::default();
+        let (mut sum, mut best) = (Self::default(), 0.0_f64);
         for target in targets {
             let success = target.success(now);
+            best = best.max(success);
             if success >= link.epsilon {
                 sum.expected_earning += target.price * success;
                 sum.expected_penalty += target.penalty * (1.0 - success);
@@ -39,7 +45,7 @@ impl Metrics {
                 }
             }
         }
-        sum.weigh(link.weight)
+        (sum.weigh(link.weight), best)
     }
 
     /// Equations (12) and (13).

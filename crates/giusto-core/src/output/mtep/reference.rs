@@ -4,7 +4,7 @@ use super::super::link::{Expiry, Link};
 use super::super::message::Outgoing;
 use super::super::slab::Slab;
 use super::super::stage::{Arrival, OutputStage};
-use super::super::target::{Target, expired};
+use super::super::target::Target;
 use super::{Metrics, Work};
 use crate::id::Nanos;
 
@@ -35,12 +35,36 @@ impl MtepReference {
         Self { messages: Slab::new(), targets: Vec::new(), link: *link, expiry, work }
     }
 
-    fn has_expired(&self, slot: u32, now: Nanos) -> bool {
-        let waiting = self.messages.at(slot);
-        match self.expiry {
-            Expiry::Eps => expired(&waiting.message, &self.targets[slot as usize], self.link.epsilon, now),
+    /// The priority of the message in `slot` at `now`, unless it has expired: Fig. 5 for one event.
+    fn priority(&mut self, slot: u32, now: Nanos) -> Option<f64> {
+        let (waiting, targets) = (self.messages.at(slot), &self.targets[slot as usize]);
+        self.work.evaluations += 1;
+        let (metrics, best_success) = Metrics::and_best_success(targets, &self.link, now);
+        let expired = match self.expiry {
+            Expiry::Eps => {
+                let hopeless = !targets.is_empty() && best_success <= self.link.epsilon;
+                hopeless || now > waiting.message.timeout_at_ns()
+            }
             Expiry::None | Expiry::Dead => now > waiting.alive_until_ns,
+        };
+        (!expired).then_some(metrics.priority)
+    }
+
+    /// Drops the expired; the first message with the greatest priority of the rest.
+    fn scan(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<u32> {
+        let mut best: Option<(f64, u32)> = None;
+        let mut next = self.messages.oldest();
+        while let Some(slot) = next {
+            next = self.messages.after(slot);
+            match self.priority(slot, now) {
+                None => expired.push(self.messages.remove(slot).message.token),
+                Some(priority) if best.is_none_or(|(greatest, _)| priority > greatest) => {
+                    best = Some((priority, slot));
+                }
+                Some(_) => {}
+            }
         }
+        best.map(|(_, slot)| slot)
     }
 }
 
@@ -56,26 +80,11 @@ impl OutputStage for MtepReference {
     }
 
     fn pop(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<Outgoing> {
-        self.expire(now, expired);
-        let mut best: Option<(f64, u32)> = None;
-        for slot in self.messages.slots() {
-            let priority = Metrics::of(&self.targets[slot as usize], &self.link, now).priority;
-            self.work.evaluations += 1;
-            if best.is_none_or(|(greatest, _)| priority > greatest) {
-                best = Some((priority, slot));
-            }
-        }
-        best.map(|(_, slot)| self.messages.remove(slot).message)
+        self.scan(now, expired).map(|slot| self.messages.remove(slot).message)
     }
 
     fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>) {
-        let mut next = self.messages.oldest();
-        while let Some(slot) = next {
-            next = self.messages.after(slot);
-            if self.has_expired(slot, now) {
-                expired.push(self.messages.remove(slot).message.token);
-            }
-        }
+        self.scan(now, expired);
     }
 
     fn evict_oldest(&mut self) -> Option<Outgoing> {
