@@ -5,6 +5,7 @@
 //! indexes. `access` chooses the path of a conjunction when it comes; nothing is ever rebuilt.
 
 use super::access::{self, LOAD_MAX, PART_BYTES_MAX, PATHS, Path, Range};
+use super::candidates::Candidates;
 use super::comparison::Operand;
 use super::event::{Check, Event, signature};
 use super::hash::Table;
@@ -152,13 +153,15 @@ impl Index {
     }
 
     /// Appends the subscriptions of `pattern` that `event` satisfies, in no order, some perhaps twice.
-    pub(super) fn satisfied(&self, pattern: u32, event: &Event<'_>, found: &mut Vec<SubscriptionId>) {
-        let mut visit = |slot: u32| {
-            let entry = &self.entries[slot as usize];
-            if event.satisfies(&entry.checks) {
-                found.push(entry.subscription);
-            }
-        };
+    /// `candidates` is empty before and after.
+    pub(super) fn satisfied(
+        &self,
+        pattern: u32,
+        event: &Event<'_>,
+        candidates: &mut Candidates,
+        found: &mut Vec<SubscriptionId>,
+    ) {
+        let mut visit = |slot: u32| candidates.add(slot);
         for &(attribute, operand) in event.operands() {
             let Some(ways) = self.ways.get(&(pattern, attribute)) else { continue };
             let at = Place { index: self, ways, pattern, attribute };
@@ -177,6 +180,12 @@ impl Index {
                 Operand::Texts(set) => at.set(set.iter(), &mut visit),
             }
         }
+        candidates.drain(self.entries.len(), |slot| {
+            let entry = &self.entries[slot as usize];
+            if event.satisfies(&entry.checks) {
+                found.push(entry.subscription);
+            }
+        });
     }
 
     fn plan(&self, pattern: u32, checks: &[Check]) -> Plan {

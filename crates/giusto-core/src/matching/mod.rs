@@ -4,6 +4,7 @@
 //! that the matcher is compared with.
 
 mod access;
+mod candidates;
 pub mod comparison;
 pub mod date;
 mod event;
