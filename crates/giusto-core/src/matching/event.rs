@@ -13,6 +13,50 @@ pub(super) struct Check {
     pub(super) test: Test,
 }
 
+/// The checks of a conjunction; the usual one or two lie where the conjunction lies.
+#[derive(Clone, Debug)]
+pub(super) enum Checks {
+    One([Check; 1]),
+    Two([Check; 2]),
+    More(Box<[Check]>),
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self::More(Box::default())
+    }
+}
+
+impl From<Vec<Check>> for Checks {
+    fn from(checks: Vec<Check>) -> Self {
+        match <[Check; 1]>::try_from(checks) {
+            Ok(one) => Self::One(one),
+            Err(checks) => match <[Check; 2]>::try_from(checks) {
+                Ok(two) => Self::Two(two),
+                Err(more) => Self::More(more.into_boxed_slice()),
+            },
+        }
+    }
+}
+
+impl Checks {
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[Check] {
+        match self {
+            Self::One(one) => one,
+            Self::Two(two) => two,
+            Self::More(more) => more,
+        }
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::More(more) => size_of_val::<[Check]>(more),
+            _ => 0,
+        }
+    }
+}
+
 /// Attribute names of all filters, numbered; a number is used again when its name is forgotten.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
@@ -160,6 +204,12 @@ mod tests {
         let event = event.unload();
         assert!(event.operand(price).is_none());
         assert_eq!(event.operands.capacity(), capacity);
+    }
+
+    #[test]
+    fn a_check_stays_within_half_a_cache_line() {
+        assert!(size_of::<Check>() <= 32);
+        assert!(size_of::<Checks>() <= 72);
     }
 
     #[test]

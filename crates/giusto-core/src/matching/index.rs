@@ -7,7 +7,7 @@
 use super::access::{self, LOAD_MAX, PART_BYTES_MAX, PATHS, Path, Range};
 use super::candidates::Candidates;
 use super::comparison::Operand;
-use super::event::{Check, Event, signature};
+use super::event::{Check, Checks, Event, signature};
 use super::hash::Table;
 use super::interval::{EMPTY, Interval, Intervals};
 use super::number::Number;
@@ -33,7 +33,7 @@ pub(super) struct Index {
 struct Entry {
     subscription: SubscriptionId,
     pattern: u32,
-    checks: Box<[Check]>,
+    checks: Checks,
     access: Access,
 }
 
@@ -119,7 +119,7 @@ impl Index {
                 Access::Range { attribute, kind }
             }
         };
-        let entry = Entry { subscription, pattern, checks: checks.into_boxed_slice(), access };
+        let entry = Entry { subscription, pattern, checks: Checks::from(checks), access };
         match self.entries.get_mut(slot as usize) {
             Some(vacant) => *vacant = entry,
             None => self.entries.push(entry),
@@ -128,7 +128,7 @@ impl Index {
     }
 
     /// Takes a conjunction out; returns its checks.
-    pub(super) fn remove(&mut self, slot: u32) -> Box<[Check]> {
+    pub(super) fn remove(&mut self, slot: u32) -> Checks {
         let entry = &mut self.entries[slot as usize];
         let (checks, pattern, access) = (std::mem::take(&mut entry.checks), entry.pattern, entry.access);
         entry.access = Access::Never;
@@ -141,7 +141,9 @@ impl Index {
                 }
                 self.change_ways(pattern, attribute, |ways| ways.entries -= 1);
             }
-            Access::Range { attribute, kind } => self.remove_range(slot, pattern, attribute, kind, &checks),
+            Access::Range { attribute, kind } => {
+                self.remove_range(slot, pattern, attribute, kind, checks.as_slice())
+            }
         }
         self.free.push(slot);
         checks
@@ -149,7 +151,7 @@ impl Index {
 
     /// The checks of a conjunction.
     pub(super) fn checks(&self, slot: u32) -> &[Check] {
-        &self.entries[slot as usize].checks
+        self.entries[slot as usize].checks.as_slice()
     }
 
     /// Appends the subscriptions of `pattern` that `event` satisfies, in no order, some perhaps twice.
@@ -182,7 +184,7 @@ impl Index {
         }
         candidates.drain(self.entries.len(), |slot| {
             let entry = &self.entries[slot as usize];
-            if event.satisfies(&entry.checks) {
+            if event.satisfies(entry.checks.as_slice()) {
                 found.push(entry.subscription);
             }
         });
@@ -306,7 +308,7 @@ impl Index {
 
     /// Bytes held, without the texts of constants.
     pub(super) fn bytes(&self) -> usize {
-        let checks: usize = self.entries.iter().map(|entry| entry.checks.len() * size_of::<Check>()).sum();
+        let checks: usize = self.entries.iter().map(|entry| entry.checks.heap_bytes()).sum();
         let ways = self.ways.capacity() * (size_of::<((u32, u32), Ways)>() + 1);
         let trees = self.numbers.bytes() + self.dates.bytes() + self.texts.bytes();
         self.entries.capacity() * size_of::<Entry>() + checks + ways + trees + self.postings.bytes()
@@ -390,5 +392,37 @@ fn always(visit: &mut impl FnMut(u32)) -> impl FnMut(u32) -> bool {
     |entry| {
         visit(entry);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Names;
+    use super::super::filter::Filter;
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_filters_that_went() {
+        let (mut index, mut names) = (Index::default(), Names::default());
+        let mut slots = Vec::new();
+        for text in [
+            r#"a = 1 and b prefix "x" or b suffix "y" or c superset {1, 2}"#,
+            r#"a in {1, 2, 3} or c subset {"x", "y"} or c = {} or a != 1"#,
+            r#"a > 1 and a < 5 or d >= @2006-10-08 or b < "m" or a < 1 and a > 2"#,
+        ] {
+            let filter: Filter = text.parse().unwrap();
+            for (i, predicates) in filter.conjunctions().enumerate() {
+                let check = |predicate: &super::super::filter::Predicate| Check {
+                    attribute: names.acquire(&predicate.name),
+                    test: predicate.test.clone(),
+                };
+                slots.push(index.insert(SubscriptionId(i as u32), 0, predicates.map(check).collect()));
+            }
+        }
+        assert!(!index.postings.is_empty() && !index.ways.is_empty());
+        for slot in slots {
+            index.remove(slot);
+        }
+        assert!(index.postings.is_empty() && index.ways.is_empty());
     }
 }
