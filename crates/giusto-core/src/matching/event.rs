@@ -13,27 +13,24 @@ pub(super) struct Check {
     pub(super) test: Test,
 }
 
-/// The checks of a conjunction; the usual one or two lie where the conjunction lies.
+/// The checks of a conjunction; the first two, which decide most often, lie where it lies.
 #[derive(Clone, Debug)]
 pub(super) enum Checks {
     One([Check; 1]),
     Two([Check; 2]),
-    More(Box<[Check]>),
-}
-
-impl Default for Checks {
-    fn default() -> Self {
-        Self::More(Box::default())
-    }
+    More([Check; 2], Box<[Check]>),
+    None,
 }
 
 impl From<Vec<Check>> for Checks {
-    fn from(checks: Vec<Check>) -> Self {
+    fn from(mut checks: Vec<Check>) -> Self {
+        let rest = checks.split_off(checks.len().min(2));
         match <[Check; 1]>::try_from(checks) {
             Ok(one) => Self::One(one),
             Err(checks) => match <[Check; 2]>::try_from(checks) {
-                Ok(two) => Self::Two(two),
-                Err(more) => Self::More(more.into_boxed_slice()),
+                Ok(two) if rest.is_empty() => Self::Two(two),
+                Ok(two) => Self::More(two, rest.into_boxed_slice()),
+                Err(_) => Self::None,
             },
         }
     }
@@ -41,19 +38,29 @@ impl From<Vec<Check>> for Checks {
 
 impl Checks {
     #[inline]
-    pub(super) fn as_slice(&self) -> &[Check] {
+    fn first(&self) -> &[Check] {
         match self {
             Self::One(one) => one,
-            Self::Two(two) => two,
-            Self::More(more) => more,
+            Self::Two(two) | Self::More(two, _) => two,
+            Self::None => &[],
         }
     }
 
-    pub(super) fn heap_bytes(&self) -> usize {
+    #[inline]
+    fn rest(&self) -> &[Check] {
         match self {
-            Self::More(more) => size_of_val::<[Check]>(more),
-            _ => 0,
+            Self::More(_, rest) => rest,
+            _ => &[],
         }
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Check> + Clone {
+        self.first().iter().chain(self.rest())
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(self.rest())
     }
 }
 
@@ -170,7 +177,13 @@ impl<'a> Event<'a> {
 
     /// Whether every check holds.
     #[inline]
-    pub(super) fn satisfies(&self, checks: &[Check]) -> bool {
+    pub(super) fn satisfies(&self, checks: &Checks) -> bool {
+        self.satisfies_all(checks.first()) && self.satisfies_all(checks.rest())
+    }
+
+    /// The same for checks that lie in one piece.
+    #[inline]
+    pub(super) fn satisfies_all(&self, checks: &[Check]) -> bool {
         checks.iter().all(|check| self.operand(check.attribute).is_some_and(|value| check.test.holds(value)))
     }
 }
@@ -209,7 +222,7 @@ mod tests {
     #[test]
     fn a_check_stays_within_half_a_cache_line() {
         assert!(size_of::<Check>() <= 32);
-        assert!(size_of::<Checks>() <= 72);
+        assert!(size_of::<Checks>() <= 88);
     }
 
     #[test]

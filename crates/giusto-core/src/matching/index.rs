@@ -130,7 +130,8 @@ impl Index {
     /// Takes a conjunction out; returns its checks.
     pub(super) fn remove(&mut self, slot: u32) -> Checks {
         let entry = &mut self.entries[slot as usize];
-        let (checks, pattern, access) = (std::mem::take(&mut entry.checks), entry.pattern, entry.access);
+        let (checks, pattern, access) =
+            (std::mem::replace(&mut entry.checks, Checks::None), entry.pattern, entry.access);
         entry.access = Access::Never;
         match access {
             Access::Never => {}
@@ -141,17 +142,15 @@ impl Index {
                 }
                 self.change_ways(pattern, attribute, |ways| ways.entries -= 1);
             }
-            Access::Range { attribute, kind } => {
-                self.remove_range(slot, pattern, attribute, kind, checks.as_slice())
-            }
+            Access::Range { attribute, kind } => self.remove_range(slot, pattern, attribute, kind, &checks),
         }
         self.free.push(slot);
         checks
     }
 
     /// The checks of a conjunction.
-    pub(super) fn checks(&self, slot: u32) -> &[Check] {
-        self.entries[slot as usize].checks.as_slice()
+    pub(super) fn checks(&self, slot: u32) -> &Checks {
+        &self.entries[slot as usize].checks
     }
 
     /// Appends the subscriptions of `pattern` that `event` satisfies, in no order, some perhaps twice.
@@ -184,7 +183,7 @@ impl Index {
         }
         candidates.drain(self.entries.len(), |slot| {
             let entry = &self.entries[slot as usize];
-            if event.satisfies(entry.checks.as_slice()) {
+            if event.satisfies(&entry.checks) {
                 found.push(entry.subscription);
             }
         });
@@ -205,7 +204,7 @@ impl Index {
         // A range costs at least this much, and counting what overlaps it takes time.
         if best > 8 {
             for check in checks {
-                for range in access::ranges(checks, check.attribute) {
+                for range in access::ranges(checks.iter(), check.attribute) {
                     if range.is_empty() {
                         return Plan::Never;
                     }
@@ -278,9 +277,9 @@ impl Index {
         }
     }
 
-    fn remove_range(&mut self, slot: u32, pattern: u32, attribute: u32, kind: Kind, checks: &[Check]) {
+    fn remove_range(&mut self, slot: u32, pattern: u32, attribute: u32, kind: Kind, checks: &Checks) {
         let Some(ways) = self.ways.get_mut(&(pattern, attribute)) else { return };
-        for range in access::ranges(checks, attribute) {
+        for range in access::ranges(checks.iter(), attribute) {
             match (kind, range) {
                 (Kind::Number, Range::Number(interval)) => {
                     ways.numbers = self.numbers.remove(ways.numbers, &interval, slot);

@@ -80,7 +80,7 @@ impl Matcher {
         let subscription =
             self.subscriptions.remove(&id).ok_or_else(|| ChangeError::unknown("subscription", id.0))?;
         for &entry in &subscription.entries {
-            for check in self.index.remove(entry).as_slice() {
+            for check in self.index.remove(entry).iter() {
                 self.names.release(check.attribute);
             }
         }
