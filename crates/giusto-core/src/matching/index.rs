@@ -107,6 +107,7 @@ impl Index {
             Plan::Never => Access::Never,
             Plan::Lists { check, signatures } => {
                 let attribute = checks[check].attribute;
+                self.share_constant(&mut checks[check], &signatures);
                 let chain = self.add_lists(slot, pattern, &checks[check], &signatures);
                 // What led here mostly holds: try the others first.
                 let last = checks.len() - 1;
@@ -245,6 +246,18 @@ impl Index {
             Range::Number(interval) => count(&self.numbers, ways.numbers, interval),
             Range::Date(interval) => count(&self.dates, ways.dates, interval),
             Range::Text(interval) => count(&self.texts, ways.texts, interval),
+        }
+    }
+
+    /// Takes the constant from whoever is in the list already: an event then reads it once for all.
+    fn share_constant(&self, check: &mut Check, signatures: &[(Path, u64)]) {
+        let [(_, signature)] = signatures else { return };
+        let Some(slot) = self.postings.first(*signature) else { return };
+        let known = self.entries[slot as usize].checks.iter();
+        if let Some(same) =
+            known.into_iter().find(|known| known.attribute == check.attribute && known.test == check.test)
+        {
+            check.test = same.test.clone();
         }
     }
 

@@ -108,6 +108,11 @@ impl Postings {
         self.lists.get(&signature).map_or(0, |list| list.links().len() as u32)
     }
 
+    /// Some entry in the list of `signature`.
+    pub(super) fn first(&self, signature: u64) -> Option<u32> {
+        self.lists.get(&signature)?.links().first().map(|link| link.entry)
+    }
+
     /// Calls `visit` with every entry in the list of `signature`.
     #[inline]
     pub(super) fn each(&self, signature: u64, visit: &mut impl FnMut(u32)) {
