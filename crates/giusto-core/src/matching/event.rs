@@ -46,6 +46,12 @@ impl Checks {
         }
     }
 
+    /// The attribute of the first check.
+    #[inline]
+    pub(super) fn first_attribute(&self) -> u32 {
+        self.first().first().map_or(0, |check| check.attribute)
+    }
+
     #[inline]
     fn rest(&self) -> &[Check] {
         match self {

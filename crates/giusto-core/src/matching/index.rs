@@ -182,7 +182,11 @@ impl Index {
                 Operand::Texts(set) => at.set(set.iter(), &mut visit),
             }
         }
-        candidates.drain(self.entries.len(), |slot| {
+        let touch = |slot: u32| {
+            let entry = &self.entries[slot as usize];
+            entry.subscription.0 ^ entry.checks.first_attribute()
+        };
+        candidates.drain(self.entries.len(), touch, |slot| {
             let entry = &self.entries[slot as usize];
             if event.satisfies(&entry.checks) {
                 found.push(entry.subscription);
