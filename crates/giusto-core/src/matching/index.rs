@@ -4,14 +4,16 @@
 //! ten thousand topics with one filter each cost ten thousand entries and not ten thousand
 //! indexes. `access` chooses the path of a conjunction when it comes; nothing is ever rebuilt.
 
-use super::access::{self, LOAD_MAX, PART_BYTES_MAX, PATHS, Path, Range};
+use super::access::{self, LOAD_MAX, PATHS, Path, Range};
 use super::candidates::Candidates;
 use super::comparison::Operand;
 use super::event::{Check, Checks, Event, signature};
 use super::hash::Table;
-use super::interval::{EMPTY, Interval, Intervals};
+use super::interval::Interval;
+use super::interval_tree::Intervals;
 use super::number::Number;
 use super::postings::{Chain, Postings};
+use super::ways::{Ways, lengths};
 use crate::id::SubscriptionId;
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -57,33 +59,6 @@ enum Kind {
     Number,
     Date,
     Text,
-}
-
-/// What is registered under one attribute of one pattern: what is worth looking up.
-#[derive(Clone, Copy, Debug)]
-struct Ways {
-    entries: u32,
-    counts: [u32; PATHS],
-    /// Bit n: some beginning of n + 1 bytes is registered. Cleared when the last one goes.
-    prefix_lengths: u32,
-    suffix_lengths: u32,
-    numbers: u32,
-    dates: u32,
-    texts: u32,
-}
-
-impl Default for Ways {
-    fn default() -> Self {
-        Self {
-            entries: 0,
-            counts: [0; PATHS],
-            prefix_lengths: 0,
-            suffix_lengths: 0,
-            numbers: EMPTY,
-            dates: EMPTY,
-            texts: EMPTY,
-        }
-    }
 }
 
 /// How a conjunction will be found.
@@ -331,31 +306,6 @@ impl Index {
     }
 }
 
-impl Ways {
-    fn note(&mut self, path: Path, check: &Check) {
-        use super::comparison::Test;
-        self.counts[path as usize] += 1;
-        match (path, &check.test) {
-            (Path::Prefix, Test::Prefix(_, part)) => self.prefix_lengths |= length_bit(part.len()),
-            (Path::Suffix, Test::Suffix(_, part)) => self.suffix_lengths |= length_bit(part.len()),
-            _ => {}
-        }
-    }
-
-    fn forget(&mut self, path: Path) {
-        self.counts[path as usize] -= 1;
-        match path {
-            Path::Prefix if self.counts[path as usize] == 0 => self.prefix_lengths = 0,
-            Path::Suffix if self.counts[path as usize] == 0 => self.suffix_lengths = 0,
-            _ => {}
-        }
-    }
-}
-
-fn length_bit(length: usize) -> u32 {
-    1 << (length.clamp(1, PART_BYTES_MAX) - 1)
-}
-
 /// One attribute of one pattern, while an event is looked up.
 struct Place<'a> {
     index: &'a Index,
@@ -393,15 +343,6 @@ impl Place<'_> {
             members.for_each(|member| self.list(Path::Member, &member, visit));
         }
     }
-}
-
-/// The lengths whose bits are set, as far as a text of `limit` bytes has them.
-fn lengths(mut bits: u32, limit: usize) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let length = bits.trailing_zeros() as usize + 1;
-        bits &= bits.wrapping_sub(1);
-        (length <= PART_BYTES_MAX && length <= limit).then_some(length)
-    })
 }
 
 fn always(visit: &mut impl FnMut(u32)) -> impl FnMut(u32) -> bool {
