@@ -108,7 +108,7 @@ fn measure(workload: &Workload, size: usize) {
     let filters: Vec<Filter> = (0..size).map(|_| parse((workload.filter)(&mut random))).collect();
     let events: Vec<Vec<u8>> = (0..2_000).map(|_| block((workload.event)(&mut random))).collect();
     // What is slow gets no more work than it needs.
-    let few = &events[..(1_000_000 / size).clamp(10, events.len())];
+    let few = &events[..(4_000_000 / size).clamp(40, events.len())];
     let many = if workload.name == "paper" { few } else { &events };
 
     let (mut matcher, mut scan, mut found) = (Matcher::new(), Scan::new(), Vec::new());
