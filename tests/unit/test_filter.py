@@ -66,6 +66,7 @@ def test_a_filter_is_a_value() -> None:
         ({1, "a"}, "a set of int or of str"),
         ({1.5}, "a set of int or of str"),
         (None, "int, float, Float"),
+        ("\ud800", "UTF-8"),
         ("x" * 70_000, "at most 65535 bytes"),
     ],
 )
@@ -73,6 +74,20 @@ def test_a_value_that_cannot_be_encoded_is_named(value: object, expected: str) -
     with pytest.raises(InvalidInput, match=re.escape(expected)) as refused:
         _core.encode_attributes({"price": value})  # type: ignore[dict-item]
     assert refused.value.field == 'attributes["price"]'
+
+
+def test_a_float_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="Float = 1"):
+        Float(1e39)
+    assert float(Float(0.5)) == 0.5
+    assert Float(0.1) == Float(0.1)
+    assert Float(0.1) != 0.1
+
+
+@pytest.mark.parametrize("name", ["", "n" * 256, "\ud800", 3])
+def test_a_name_that_cannot_be_encoded_is_refused(name: object) -> None:
+    with pytest.raises(InvalidInput, match="attribute name"):
+        _core.encode_attributes({name: 1})  # type: ignore[dict-item]
 
 
 def test_a_refused_pattern_names_the_position() -> None:

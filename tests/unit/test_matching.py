@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -32,6 +33,10 @@ def matcher() -> Matcher:
 
 def test_an_event_comes_back_as_it_was() -> None:
     assert _core.decode_attributes(_core.encode_attributes(EVENT)) == EVENT
+
+
+def test_any_mapping_is_an_event() -> None:
+    assert _core.encode_attributes(MappingProxyType(EVENT)) == _core.encode_attributes(EVENT)
 
 
 def test_a_date_is_the_same_instant_in_every_zone() -> None:

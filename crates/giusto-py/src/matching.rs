@@ -8,7 +8,7 @@ use giusto_core::frame::attributes::{self, Attributes, Value, ValueRef};
 use giusto_core::id::{SubscriptionId, TopicId};
 use giusto_core::matching::{self as core, topic};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyString, PyType};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyMapping, PyString, PyType};
 
 use crate::errors::Raise;
 
@@ -31,8 +31,12 @@ struct Float {
 impl Float {
     #[new]
     #[pyo3(signature = (value, /))]
-    fn new(value: f64) -> Self {
-        Self { value: value as f32 }
+    fn new(value: f64) -> PyResult<Self> {
+        let single = value as f32;
+        if value.is_finite() && single.is_infinite() {
+            return Err(Invalid::new("Float", value, "a number within ±3.4028235e38").raise());
+        }
+        Ok(Self { value: single })
     }
 
     fn __float__(&self) -> f64 {
@@ -104,7 +108,7 @@ impl Filter {
 /// The attribute block of an event.
 #[pyfunction]
 #[pyo3(signature = (attributes, /))]
-fn encode_attributes<'py>(attributes: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyBytes>> {
+fn encode_attributes<'py>(attributes: &Bound<'py, PyMapping>) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(attributes.py(), &encode(attributes)?))
 }
 
@@ -233,14 +237,18 @@ fn with_block<T>(
     if let Ok(block) = given.cast::<PyBytes>() {
         return work(Attributes::decode(block.as_bytes()).map_err(Raise::raise)?);
     }
-    let block = encode(given.cast::<PyDict>()?)?;
+    let block = encode(given.cast::<PyMapping>()?)?;
     work(Attributes::decode(&block).map_err(Raise::raise)?)
 }
 
-fn encode(given: &Bound<'_, PyDict>) -> PyResult<Vec<u8>> {
+fn encode(given: &Bound<'_, PyMapping>) -> PyResult<Vec<u8>> {
     let mut values = BTreeMap::new();
-    for (name, value) in given {
-        let name: String = name.extract()?;
+    for item in given.items()? {
+        let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let name: String = name.extract().map_err(|_| {
+            let shown = name.repr().map_or_else(|_| "a name".to_owned(), |shown| shown.to_string());
+            Invalid::new("attribute name", shown, "a str that UTF-8 can encode").raise()
+        })?;
         let value = from_python(&name, &value)?;
         values.insert(name, value);
     }
@@ -261,7 +269,7 @@ fn from_python(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return value.extract().map(Value::Double);
     }
     if value.is_instance_of::<PyString>() {
-        return value.extract().map(Value::String);
+        return value.extract().map(Value::String).map_err(|_| refuse("a str that UTF-8 can encode"));
     }
     if let Ok(float) = value.cast::<Float>() {
         return Ok(Value::Float(float.get().value));

@@ -149,9 +149,12 @@ fn member_signatures(
 }
 
 /// What the range tests of `checks` leave of the values of `attribute`, for each type with such a test.
-pub(super) fn ranges(checks: &[Check], attribute: u32) -> impl Iterator<Item = Range> {
+pub(super) fn ranges<'a>(
+    checks: impl Iterator<Item = &'a Check>,
+    attribute: u32,
+) -> impl Iterator<Item = Range> {
     let (mut number, mut date, mut text) = (None, None, None);
-    for check in checks.iter().filter(|check| check.attribute == attribute) {
+    for check in checks.filter(|check| check.attribute == attribute) {
         match &check.test {
             Test::Number(relation, bound) => narrow(&mut number, *relation, bound),
             Test::Date(relation, bound) => narrow(&mut date, *relation, bound),

@@ -120,7 +120,7 @@ pub enum Members {
     Texts(Arc<[Arc<str>]>),
 }
 
-/// An operator with its constant.
+/// An operator with its constant. Three words, so that checks lie close together in memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Test {
     /// A number against a number.
@@ -134,9 +134,9 @@ pub enum Test {
     /// `suffix`, S1's `<*`.
     Suffix(Sense, Arc<str>),
     /// `in`: a number, date or text that is one of the members.
-    Among(Sense, Members),
+    Among(Sense, Arc<Members>),
     /// A set against a set.
-    Set(Sense, SetRelation, Members),
+    Set(Sense, SetRelation, Arc<Members>),
 }
 
 /// Whether the operator is asked for as it is or with `not`.

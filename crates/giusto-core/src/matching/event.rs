@@ -13,6 +13,63 @@ pub(super) struct Check {
     pub(super) test: Test,
 }
 
+/// The checks of a conjunction; the first two, which decide most often, lie where it lies.
+#[derive(Clone, Debug)]
+pub(super) enum Checks {
+    One([Check; 1]),
+    Two([Check; 2]),
+    More([Check; 2], Box<[Check]>),
+    None,
+}
+
+impl From<Vec<Check>> for Checks {
+    fn from(mut checks: Vec<Check>) -> Self {
+        let rest = checks.split_off(checks.len().min(2));
+        match <[Check; 1]>::try_from(checks) {
+            Ok(one) => Self::One(one),
+            Err(checks) => match <[Check; 2]>::try_from(checks) {
+                Ok(two) if rest.is_empty() => Self::Two(two),
+                Ok(two) => Self::More(two, rest.into_boxed_slice()),
+                Err(_) => Self::None,
+            },
+        }
+    }
+}
+
+impl Checks {
+    #[inline]
+    fn first(&self) -> &[Check] {
+        match self {
+            Self::One(one) => one,
+            Self::Two(two) | Self::More(two, _) => two,
+            Self::None => &[],
+        }
+    }
+
+    /// The attribute of the first check.
+    #[inline]
+    pub(super) fn first_attribute(&self) -> u32 {
+        self.first().first().map_or(0, |check| check.attribute)
+    }
+
+    #[inline]
+    fn rest(&self) -> &[Check] {
+        match self {
+            Self::More(_, rest) => rest,
+            _ => &[],
+        }
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Check> + Clone {
+        self.first().iter().chain(self.rest())
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(self.rest())
+    }
+}
+
 /// Attribute names of all filters, numbered; a number is used again when its name is forgotten.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
@@ -126,7 +183,13 @@ impl<'a> Event<'a> {
 
     /// Whether every check holds.
     #[inline]
-    pub(super) fn satisfies(&self, checks: &[Check]) -> bool {
+    pub(super) fn satisfies(&self, checks: &Checks) -> bool {
+        self.satisfies_all(checks.first()) && self.satisfies_all(checks.rest())
+    }
+
+    /// The same for checks that lie in one piece.
+    #[inline]
+    pub(super) fn satisfies_all(&self, checks: &[Check]) -> bool {
         checks.iter().all(|check| self.operand(check.attribute).is_some_and(|value| check.test.holds(value)))
     }
 }
@@ -160,6 +223,12 @@ mod tests {
         let event = event.unload();
         assert!(event.operand(price).is_none());
         assert_eq!(event.operands.capacity(), capacity);
+    }
+
+    #[test]
+    fn a_check_stays_within_half_a_cache_line() {
+        assert!(size_of::<Check>() <= 32);
+        assert!(size_of::<Checks>() <= 88);
     }
 
     #[test]

@@ -4,13 +4,16 @@
 //! ten thousand topics with one filter each cost ten thousand entries and not ten thousand
 //! indexes. `access` chooses the path of a conjunction when it comes; nothing is ever rebuilt.
 
-use super::access::{self, LOAD_MAX, PART_BYTES_MAX, PATHS, Path, Range};
+use super::access::{self, LOAD_MAX, PATHS, Path, Range};
+use super::candidates::Candidates;
 use super::comparison::Operand;
-use super::event::{Check, Event, signature};
+use super::event::{Check, Checks, Event, signature};
 use super::hash::Table;
-use super::interval::{EMPTY, Interval, Intervals};
+use super::interval::Interval;
+use super::interval_tree::Intervals;
 use super::number::Number;
 use super::postings::{Chain, Postings};
+use super::ways::{Ways, lengths};
 use crate::id::SubscriptionId;
 use std::cmp::Ordering;
 use std::hash::Hash;
@@ -32,7 +35,7 @@ pub(super) struct Index {
 struct Entry {
     subscription: SubscriptionId,
     pattern: u32,
-    checks: Box<[Check]>,
+    checks: Checks,
     access: Access,
 }
 
@@ -58,33 +61,6 @@ enum Kind {
     Text,
 }
 
-/// What is registered under one attribute of one pattern: what is worth looking up.
-#[derive(Clone, Copy, Debug)]
-struct Ways {
-    entries: u32,
-    counts: [u32; PATHS],
-    /// Bit n: some beginning of n + 1 bytes is registered. Cleared when the last one goes.
-    prefix_lengths: u32,
-    suffix_lengths: u32,
-    numbers: u32,
-    dates: u32,
-    texts: u32,
-}
-
-impl Default for Ways {
-    fn default() -> Self {
-        Self {
-            entries: 0,
-            counts: [0; PATHS],
-            prefix_lengths: 0,
-            suffix_lengths: 0,
-            numbers: EMPTY,
-            dates: EMPTY,
-            texts: EMPTY,
-        }
-    }
-}
-
 /// How a conjunction will be found.
 enum Plan {
     Never,
@@ -106,6 +82,7 @@ impl Index {
             Plan::Never => Access::Never,
             Plan::Lists { check, signatures } => {
                 let attribute = checks[check].attribute;
+                self.share_constant(&mut checks[check], &signatures);
                 let chain = self.add_lists(slot, pattern, &checks[check], &signatures);
                 // What led here mostly holds: try the others first.
                 let last = checks.len() - 1;
@@ -118,7 +95,7 @@ impl Index {
                 Access::Range { attribute, kind }
             }
         };
-        let entry = Entry { subscription, pattern, checks: checks.into_boxed_slice(), access };
+        let entry = Entry { subscription, pattern, checks: Checks::from(checks), access };
         match self.entries.get_mut(slot as usize) {
             Some(vacant) => *vacant = entry,
             None => self.entries.push(entry),
@@ -127,9 +104,10 @@ impl Index {
     }
 
     /// Takes a conjunction out; returns its checks.
-    pub(super) fn remove(&mut self, slot: u32) -> Box<[Check]> {
+    pub(super) fn remove(&mut self, slot: u32) -> Checks {
         let entry = &mut self.entries[slot as usize];
-        let (checks, pattern, access) = (std::mem::take(&mut entry.checks), entry.pattern, entry.access);
+        let (checks, pattern, access) =
+            (std::mem::replace(&mut entry.checks, Checks::None), entry.pattern, entry.access);
         entry.access = Access::Never;
         match access {
             Access::Never => {}
@@ -147,18 +125,20 @@ impl Index {
     }
 
     /// The checks of a conjunction.
-    pub(super) fn checks(&self, slot: u32) -> &[Check] {
+    pub(super) fn checks(&self, slot: u32) -> &Checks {
         &self.entries[slot as usize].checks
     }
 
     /// Appends the subscriptions of `pattern` that `event` satisfies, in no order, some perhaps twice.
-    pub(super) fn satisfied(&self, pattern: u32, event: &Event<'_>, found: &mut Vec<SubscriptionId>) {
-        let mut visit = |slot: u32| {
-            let entry = &self.entries[slot as usize];
-            if event.satisfies(&entry.checks) {
-                found.push(entry.subscription);
-            }
-        };
+    /// `candidates` is empty before and after.
+    pub(super) fn satisfied(
+        &self,
+        pattern: u32,
+        event: &Event<'_>,
+        candidates: &mut Candidates,
+        found: &mut Vec<SubscriptionId>,
+    ) {
+        let mut visit = |slot: u32| candidates.add(slot);
         for &(attribute, operand) in event.operands() {
             let Some(ways) = self.ways.get(&(pattern, attribute)) else { continue };
             let at = Place { index: self, ways, pattern, attribute };
@@ -177,6 +157,16 @@ impl Index {
                 Operand::Texts(set) => at.set(set.iter(), &mut visit),
             }
         }
+        let touch = |slot: u32| {
+            let entry = &self.entries[slot as usize];
+            entry.subscription.0 ^ entry.checks.first_attribute()
+        };
+        candidates.drain(self.entries.len(), touch, |slot| {
+            let entry = &self.entries[slot as usize];
+            if event.satisfies(&entry.checks) {
+                found.push(entry.subscription);
+            }
+        });
     }
 
     fn plan(&self, pattern: u32, checks: &[Check]) -> Plan {
@@ -194,7 +184,7 @@ impl Index {
         // A range costs at least this much, and counting what overlaps it takes time.
         if best > 8 {
             for check in checks {
-                for range in access::ranges(checks, check.attribute) {
+                for range in access::ranges(checks.iter(), check.attribute) {
                     if range.is_empty() {
                         return Plan::Never;
                     }
@@ -238,6 +228,18 @@ impl Index {
         }
     }
 
+    /// Takes the constant from whoever is in the list already: an event then reads it once for all.
+    fn share_constant(&self, check: &mut Check, signatures: &[(Path, u64)]) {
+        let [(_, signature)] = signatures else { return };
+        let Some(slot) = self.postings.first(*signature) else { return };
+        let known = self.entries[slot as usize].checks.iter();
+        if let Some(same) =
+            known.into_iter().find(|known| known.attribute == check.attribute && known.test == check.test)
+        {
+            check.test = same.test.clone();
+        }
+    }
+
     fn add_lists(&mut self, slot: u32, pattern: u32, check: &Check, signatures: &[(Path, u64)]) -> Chain {
         let mut chain = Chain::EMPTY;
         for &(path, signature) in signatures {
@@ -267,9 +269,9 @@ impl Index {
         }
     }
 
-    fn remove_range(&mut self, slot: u32, pattern: u32, attribute: u32, kind: Kind, checks: &[Check]) {
+    fn remove_range(&mut self, slot: u32, pattern: u32, attribute: u32, kind: Kind, checks: &Checks) {
         let Some(ways) = self.ways.get_mut(&(pattern, attribute)) else { return };
-        for range in access::ranges(checks, attribute) {
+        for range in access::ranges(checks.iter(), attribute) {
             match (kind, range) {
                 (Kind::Number, Range::Number(interval)) => {
                     ways.numbers = self.numbers.remove(ways.numbers, &interval, slot);
@@ -297,36 +299,11 @@ impl Index {
 
     /// Bytes held, without the texts of constants.
     pub(super) fn bytes(&self) -> usize {
-        let checks: usize = self.entries.iter().map(|entry| entry.checks.len() * size_of::<Check>()).sum();
+        let checks: usize = self.entries.iter().map(|entry| entry.checks.heap_bytes()).sum();
         let ways = self.ways.capacity() * (size_of::<((u32, u32), Ways)>() + 1);
         let trees = self.numbers.bytes() + self.dates.bytes() + self.texts.bytes();
         self.entries.capacity() * size_of::<Entry>() + checks + ways + trees + self.postings.bytes()
     }
-}
-
-impl Ways {
-    fn note(&mut self, path: Path, check: &Check) {
-        use super::comparison::Test;
-        self.counts[path as usize] += 1;
-        match (path, &check.test) {
-            (Path::Prefix, Test::Prefix(_, part)) => self.prefix_lengths |= length_bit(part.len()),
-            (Path::Suffix, Test::Suffix(_, part)) => self.suffix_lengths |= length_bit(part.len()),
-            _ => {}
-        }
-    }
-
-    fn forget(&mut self, path: Path) {
-        self.counts[path as usize] -= 1;
-        match path {
-            Path::Prefix if self.counts[path as usize] == 0 => self.prefix_lengths = 0,
-            Path::Suffix if self.counts[path as usize] == 0 => self.suffix_lengths = 0,
-            _ => {}
-        }
-    }
-}
-
-fn length_bit(length: usize) -> u32 {
-    1 << (length.clamp(1, PART_BYTES_MAX) - 1)
 }
 
 /// One attribute of one pattern, while an event is looked up.
@@ -368,18 +345,41 @@ impl Place<'_> {
     }
 }
 
-/// The lengths whose bits are set, as far as a text of `limit` bytes has them.
-fn lengths(mut bits: u32, limit: usize) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let length = bits.trailing_zeros() as usize + 1;
-        bits &= bits.wrapping_sub(1);
-        (length <= PART_BYTES_MAX && length <= limit).then_some(length)
-    })
-}
-
 fn always(visit: &mut impl FnMut(u32)) -> impl FnMut(u32) -> bool {
     |entry| {
         visit(entry);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Names;
+    use super::super::filter::Filter;
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_of_filters_that_went() {
+        let (mut index, mut names) = (Index::default(), Names::default());
+        let mut slots = Vec::new();
+        for text in [
+            r#"a = 1 and b prefix "x" or b suffix "y" or c superset {1, 2}"#,
+            r#"a in {1, 2, 3} or c subset {"x", "y"} or c = {} or a != 1"#,
+            r#"a > 1 and a < 5 or d >= @2006-10-08 or b < "m" or a < 1 and a > 2"#,
+        ] {
+            let filter: Filter = text.parse().unwrap();
+            for (i, predicates) in filter.conjunctions().enumerate() {
+                let check = |predicate: &super::super::filter::Predicate| Check {
+                    attribute: names.acquire(&predicate.name),
+                    test: predicate.test.clone(),
+                };
+                slots.push(index.insert(SubscriptionId(i as u32), 0, predicates.map(check).collect()));
+            }
+        }
+        assert!(!index.postings.is_empty() && !index.ways.is_empty());
+        for slot in slots {
+            index.remove(slot);
+        }
+        assert!(index.postings.is_empty() && index.ways.is_empty());
     }
 }

@@ -3,6 +3,7 @@
 //! Subscriptions without a filter are lists that are ready before the event comes (`fanout`);
 //! those with one are found through `index` and merged in. Once warm, an event allocates nothing.
 
+use super::candidates::Candidates;
 use super::event::{Check, Event, Names};
 use super::fanout::Fanout;
 use super::filter::Filter;
@@ -21,6 +22,7 @@ pub struct Matcher {
     index: Index,
     subscriptions: Table<SubscriptionId, Subscription>,
     event: Event<'static>,
+    candidates: Candidates,
 }
 
 #[derive(Debug)]
@@ -78,7 +80,7 @@ impl Matcher {
         let subscription =
             self.subscriptions.remove(&id).ok_or_else(|| ChangeError::unknown("subscription", id.0))?;
         for &entry in &subscription.entries {
-            for check in &self.index.remove(entry) {
+            for check in self.index.remove(entry).iter() {
                 self.names.release(check.attribute);
             }
         }
@@ -107,7 +109,7 @@ impl Matcher {
         let mut event: Event<'_> = std::mem::take(&mut self.event);
         event.load(&self.names, attributes);
         for &pattern in filtered {
-            self.index.satisfied(pattern, &event, found);
+            self.index.satisfied(pattern, &event, &mut self.candidates, found);
         }
         self.event = event.unload();
         found.sort_unstable();

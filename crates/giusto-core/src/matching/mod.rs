@@ -4,6 +4,7 @@
 //! that the matcher is compared with.
 
 mod access;
+mod candidates;
 pub mod comparison;
 pub mod date;
 mod event;
@@ -12,6 +13,7 @@ pub mod filter;
 mod hash;
 mod index;
 mod interval;
+mod interval_tree;
 mod lexer;
 mod matcher;
 pub mod number;
@@ -22,6 +24,7 @@ mod scan;
 mod suggest;
 pub mod topic;
 mod trie;
+mod ways;
 
 pub use filter::{Filter, FilterSyntax};
 pub use matcher::Matcher;

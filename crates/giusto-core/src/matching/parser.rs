@@ -247,10 +247,10 @@ fn combine(operator: Operator, constant: Constant) -> Result<Test, &'static str>
         (Operator::Relation(relation), Constant::Date(date)) => Test::Date(relation, date),
         (Operator::Relation(relation), Constant::Text(text)) => Test::Text(relation, text),
         (Operator::Relation(Relation::Equal), Constant::Set(set)) => {
-            Test::Set(Holds, SetRelation::Equal, of_event(set)?)
+            Test::Set(Holds, SetRelation::Equal, of_event(set)?.into())
         }
         (Operator::Relation(Relation::NotEqual), Constant::Set(set)) => {
-            Test::Set(Sense::Fails, SetRelation::Equal, of_event(set)?)
+            Test::Set(Sense::Fails, SetRelation::Equal, of_event(set)?.into())
         }
         (Operator::Relation(_), Constant::Set(_)) => {
             return Err("sets have no order; use subset or superset");
@@ -261,9 +261,13 @@ fn combine(operator: Operator, constant: Constant) -> Result<Test, &'static str>
         (Operator::In, Constant::Set(Members::Empty)) => {
             return Err("the set after 'in' needs at least one value");
         }
-        (Operator::In, Constant::Set(set)) => Test::Among(Holds, set),
-        (Operator::Subset, Constant::Set(set)) => Test::Set(Holds, SetRelation::Subset, of_event(set)?),
-        (Operator::Superset, Constant::Set(set)) => Test::Set(Holds, SetRelation::Superset, of_event(set)?),
+        (Operator::In, Constant::Set(set)) => Test::Among(Holds, set.into()),
+        (Operator::Subset, Constant::Set(set)) => {
+            Test::Set(Holds, SetRelation::Subset, of_event(set)?.into())
+        }
+        (Operator::Superset, Constant::Set(set)) => {
+            Test::Set(Holds, SetRelation::Superset, of_event(set)?.into())
+        }
         (Operator::In | Operator::Subset | Operator::Superset, _) => {
             return Err("this operator needs a set: {1, 2}");
         }

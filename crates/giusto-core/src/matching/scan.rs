@@ -1,5 +1,8 @@
 //! The plain way: every compiled filter is tried for every event. What the index is compared with.
 
+use std::sync::Arc;
+
+use super::comparison::Test;
 use super::event::{Check, Event, Names};
 use super::filter::Filter;
 use crate::frame::attributes::Attributes;
@@ -33,7 +36,7 @@ impl Scan {
             let start = self.checks.len() as u32;
             for predicate in predicates {
                 let attribute = self.names.acquire(&predicate.name);
-                self.checks.push(Check { attribute, test: predicate.test.clone() });
+                self.checks.push(Check { attribute, test: copied(&predicate.test) });
             }
             self.conjunctions.push(Conjunction { subscription, start, end: self.checks.len() as u32 });
         }
@@ -51,12 +54,22 @@ impl Scan {
         found.clear();
         for conjunction in &self.conjunctions {
             let checks = self.checks.get(conjunction.start as usize..conjunction.end as usize);
-            if checks.is_some_and(|checks| event.satisfies(checks)) {
+            if checks.is_some_and(|checks| event.satisfies_all(checks)) {
                 found.push(conjunction.subscription);
             }
         }
         self.event = event.unload();
         found.sort_unstable();
         found.dedup();
+    }
+}
+
+/// A copy with a text of its own: texts then lie in the order in which they are tried.
+fn copied(test: &Test) -> Test {
+    match test {
+        Test::Text(relation, text) => Test::Text(*relation, Arc::from(&**text)),
+        Test::Prefix(sense, part) => Test::Prefix(*sense, Arc::from(&**part)),
+        Test::Suffix(sense, part) => Test::Suffix(*sense, Arc::from(&**part)),
+        other => other.clone(),
     }
 }
