@@ -1,4 +1,4 @@
-"""(T1) - (T5) and the refinement of GUARANTEES 1.5 against exact simulation."""
+"""(T1) - (T5) and the refinement of (T4) against exact simulation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from bounds_simulation import (
     responses_from,
     seeds,
 )
-
 from giusto.guarantee import smooth, table, twrr, wrr
 
 ONE = Fraction(1)
@@ -35,7 +34,7 @@ def random_vector(rng: random.Random) -> tuple[list[int], list[int]]:
 
 
 def pseudocode(weights: list[int]) -> list[int]:
-    """[Li11] Fig. 3, word for word, for one cycle."""
+    """S0 Fig. 3, word for word, for one cycle."""
     divisor = gcd(*weights)
     k, cw, order = -1, 0, []
     while len(order) < sum(weights) // divisor:

@@ -47,11 +47,10 @@ def checked(tasks: Tasks) -> list[Task]:
     """All three numbers of every task above 0."""
     exact.require_some("tasks", tasks)
     result = []
-    for i, (cost, period, deadline) in enumerate(tasks):
+    for i, task in enumerate(tasks):
+        exact.require_length(f"tasks[{i}]", task, 3)
         names = (f"tasks[{i}].cost", f"tasks[{i}].period", f"tasks[{i}].deadline")
-        values = (
-            exact.positive(name, value) for name, value in zip(names, (cost, period, deadline), strict=True)
-        )
+        values = (exact.positive(name, value) for name, value in zip(names, task, strict=True))
         result.append(Task(*values))
     return result
 

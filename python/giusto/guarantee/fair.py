@@ -1,6 +1,6 @@
 """The `fair` policy: shares in virtual time, with a deadline that may be shorter than the share alone gives.
 
-The tags are those of GUARANTEES 2.1 (a repair of [Bauer], section IV-B): the messages of topic i get S =
+The tags repair those of S2, section IV-B: the messages of topic i get S =
 max(v, S_prev + 1/r_i) and F = S + d_i, the least F is served, v becomes the F of the message taken, and v
 and all tags are forgotten when the server goes idle. With d_i = 1/r_i this is self-clocked fair queueing.
 

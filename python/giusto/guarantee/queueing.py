@@ -43,7 +43,7 @@ def queueing(flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_
 def message_queueing(
     flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_ns: Number
 ) -> Fraction:
-    """The quantity of [RTMB] (5): queueing of the whole message beyond its own wire time."""
+    """The quantity of S3 (5): queueing of the whole message beyond its own wire time."""
     return queueing(flow, higher, same, blocking_ns) + flow.shortest_frame_ns - flow.wire_ns
 
 

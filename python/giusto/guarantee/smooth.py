@@ -3,7 +3,7 @@
 At each step every topic's credit grows by its share v_m, the topic with the largest credit is served (the
 lowest index among equals) and pays Σ v. After Σ v steps all credits are 0 again, so the table has the same
 Σ v cells as `twrr`, but a light topic no longer waits while the heavy ones take all their extra cells in
-one block (GUARANTEES 1.6). Its bounds are those of any fixed table.
+one block. Its bounds are those of any fixed table.
 """
 
 from __future__ import annotations

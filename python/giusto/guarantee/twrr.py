@@ -1,4 +1,4 @@
-"""The `twrr` policy: topic-weighted round robin over the publishing clients of a topic ([Li11], TWR²R²).
+"""The `twrr` policy: topic-weighted round robin over the publishing clients of a topic (S0, TWR²R²).
 
 The order of cells and the exact gaps (T1), (T2) are in `wrr`; here they become times. A backlog starts
 worst just after the client's own quantum began: this quantum is lost (it lasts a whole quantum if the
@@ -159,6 +159,8 @@ def closed_latency(
 def chain_response(hops: Sequence[tuple[Number, Number]], burst: Number) -> Fraction:
     """Σ T_j + (σ-1)/min R_j over brokers of (latency T_j, service rate R_j): the burst is paid once."""
     exact.require_some("hops", hops)
+    for j, hop in enumerate(hops):
+        exact.require_length(f"hops[{j}]", hop, 2)
     latencies = [exact.nonnegative(f"hops[{j}].latency", hop[0]) for j, hop in enumerate(hops)]
     rates = [exact.positive(f"hops[{j}].rate", hop[1]) for j, hop in enumerate(hops)]
     return sum(latencies, Fraction(0)) + (exact.at_least_one("burst", burst) - 1) / min(rates)
@@ -184,7 +186,7 @@ class Allotment:
 
 
 def allotment(weights: Sequence[Number], matrix_in: Sequence[Sequence[int]]) -> Allotment:
-    """r_k of [Li11] (1), and corrected (4), (5): client i has δ_i/g quanta in a cycle of Σδ/g quanta.
+    """r_k of S0 (1), and corrected (4), (5): client i has δ_i/g quanta in a cycle of Σδ/g quanta.
 
     `matrix_in[i][k]` is 1 if client i publishes topic k. `client_quanta` is δ_i/g; with nobody publishing
     there is no time to share out, which is refused.

@@ -1,6 +1,6 @@
 """The order in which interleaved weighted round robin visits topics, and the longest waits between visits.
 
-Fig. 3 of [Li11] walks through rounds cw = max, max - g, …, g and serves in each of them, by index, the
+Fig. 3 of S0 walks through rounds cw = max, max - g, …, g and serves in each of them, by index, the
 topics whose weight is at least cw (g is the greatest common divisor of the weights). With v = w/g, topic m
 is served in the rounds v_m, …, 1, once in each: a cycle has Σ v_m cells. Two cells of a topic are separated
 either by the gap between two rounds, which grows as the rounds go down because more topics take part, or by
@@ -32,7 +32,7 @@ def sizes(publishers: Sequence[Number], topics: int) -> list[int]:
 
 
 def cells(weights: Sequence[Number]) -> list[int]:
-    """Topic index of each cell of one cycle, in the order of [Li11] Fig. 3: 4, 3, 2 gives AABABCABC."""
+    """Topic index of each cell of one cycle, in the order of S0 Fig. 3: 4, 3, 2 gives AABABCABC."""
     share = shares(weights)
     return [m for cw in range(max(share), 0, -1) for m, v in enumerate(share) if v >= cw]
 
