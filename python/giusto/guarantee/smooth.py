@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from giusto.guarantee import table, wrr
 from giusto.guarantee.exact import Number
@@ -17,16 +18,21 @@ from giusto.guarantee.exact import Number
 
 def cells(weights: Sequence[Number]) -> list[int]:
     """Topic index of each cell of one cycle."""
-    share = wrr.shares(weights)
+    return list(spread(tuple(wrr.shares(weights))))
+
+
+@lru_cache(maxsize=8)
+def spread(share: tuple[int, ...]) -> tuple[int, ...]:
+    """The table; kept for a while, because one admission asks for it once per topic."""
     total = sum(share)
     credit = [0] * len(share)
     order = []
     for _ in range(total):
         credit = [held + earned for held, earned in zip(credit, share, strict=True)]
-        served = max(range(len(share)), key=lambda m: (credit[m], -m))
+        served = credit.index(max(credit))
         credit[served] -= total
         order.append(served)
-    return order
+    return tuple(order)
 
 
 def gap(weights: Sequence[Number], publishers: Sequence[Number], topic: int, n: int) -> Fraction:
