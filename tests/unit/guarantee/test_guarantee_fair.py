@@ -87,6 +87,10 @@ def test_edf_response_by_hand() -> None:
         edf.response([(3, 2, 2)], 0)
 
 
+def test_a_message_that_arrives_at_the_start_behind_a_blocker_is_too_late() -> None:
+    assert edf.response([(4, 8, 6), (4, 20, 16), (1, 12, 20), (1, 5, 13)], 3) == 11
+
+
 def test_edf_burst() -> None:
     assert edf.delay([(1, 10, 2)], 0, 3) == 22
 
