@@ -18,8 +18,8 @@ ZERO = Fraction(0)
 
 def seeds(count: int) -> Iterator[tuple[str, random.Random]]:
     """`count` random generators, each with the label that an assertion shows."""
-    base = os.environ.get("GIUSTO_SEED", "0")
-    for case in range(count * int(os.environ.get("GIUSTO_CASES", "1"))):
+    base = os.environ.get("GIUSTO_SEED") or "0"
+    for case in range(count * int(os.environ.get("GIUSTO_CASES") or "1")):
         yield f"{base} case {case}", random.Random(f"{base} case {case}")
 
 

@@ -101,7 +101,7 @@ def random_network(rng: random.Random) -> tuple[dict[str, ports.Port], list[port
                 f"flow{n}",
                 size,
                 size * rng.randint(4, 12),
-                rng.randint(60, 900),
+                rng.randint(40, 400),
                 [ports.Hop(name, mux_ns=3, propagation_ns=1) for name in names[first : last + 1]],
                 10**9,
                 jitter_ns=rng.choice([0, 10]),
