@@ -1,7 +1,7 @@
 """Exact simulations of the servers that the bounds speak about: the brute force of the property tests.
 
-Every random case is drawn from GIUSTO_SEED (0 if not set) and its own number, which the assertion message shows;
-GIUSTO_CASES multiplies the number of cases.
+Every random case is drawn from GIUSTO_SEED (0 if not set) and its own number, which the assertion message
+shows; GIUSTO_CASES multiplies the number of cases.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ ZERO = Fraction(0)
 
 def seeds(count: int) -> Iterator[tuple[str, random.Random]]:
     """`count` random generators, each with the label that an assertion shows."""
-    base = os.environ.get("GIUSTO_SEED", "0")
-    for case in range(count * int(os.environ.get("GIUSTO_CASES", "1"))):
+    base = os.environ.get("GIUSTO_SEED") or "0"
+    for case in range(count * int(os.environ.get("GIUSTO_CASES") or "1")):
         yield f"{base} case {case}", random.Random(f"{base} case {case}")
 
 
@@ -97,12 +97,12 @@ def broker_responses(
     quantum: Fraction,
     search: Fraction,
 ) -> dict[tuple[int, int], Fraction]:
-    """Worst response of every queue of a work-conserving broker that starts with cell `start` (search > 0)."""
+    """Worst response of every queue of a work-conserving broker that starts with cell `start`."""
     clients: dict[int, int] = {}
     for topic, client in arrivals:
         clients[topic] = max(clients.get(topic, 0), client + 1)
-    waiting = {queue: 0 for queue in arrivals}
-    worst = {queue: ZERO for queue in arrivals}
+    waiting = dict.fromkeys(arrivals, 0)
+    worst = dict.fromkeys(arrivals, ZERO)
     left = sum(len(times) for times in arrivals.values())
     now, cell = ZERO, start
     while left:
@@ -203,7 +203,7 @@ def polled_completions(
 
 
 class Frame(NamedTuple):
-    """A frame at a port: when its last bit is stored, its level (a larger one goes first), wire time, flow."""
+    """A frame at a port: when its last bit is stored, level (a larger one goes first), length, flow."""
 
     time: Fraction
     level: int

@@ -7,7 +7,6 @@ from fractions import Fraction
 from math import floor
 
 from bounds_simulation import conforming, greedy, polled_completions, seeds
-
 from giusto.guarantee import fair, polling
 
 
@@ -104,7 +103,7 @@ def polled_topics(
     window: dict[str, Fraction],
     rng: random.Random,
 ) -> dict[int, Fraction]:
-    """Completion of each arrival under a polling server that leaves, and forgets the tags, when it is idle."""
+    """Completion of each arrival; the server leaves, and forgets the tags, when it is idle."""
     pending = sorted(range(len(arrivals)), key=lambda i: arrivals[i][0])
     done: dict[int, Fraction] = {}
     begin, seen = Fraction(0), 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 
 from giusto.guarantee.flow import Flow
 
@@ -25,7 +24,6 @@ class Arrivals:
             if flow.link is not None:
                 grouped[flow.link].append(flow)
         self.links = [Link(group) for _, group in sorted(grouped.items())]
-        self.load = sum((flow.load for flow in flows), Fraction(0))
 
     def at(self, t: Fraction) -> Fraction:
         """A(t), t >= 0."""
@@ -35,27 +33,6 @@ class Arrivals:
     def corners(self) -> list[Fraction]:
         """0 and every t where A bends, ascending."""
         return sorted({Fraction(0), *(corner for link in self.links for corner in link.corners())})
-
-    def reaches(self, amount: Fraction) -> Fraction | None:
-        """The t with A(t) = amount, if there is one after 0."""
-        corners = self.corners()
-        if amount < self.at(corners[0]):
-            return None
-        for left, right in pairwise(corners):
-            low, high = self.at(left), self.at(right)
-            if amount <= high:
-                return left if high == low else left + (amount - low) * (right - left) / (high - low)
-        return corners[-1] + (amount - self.at(corners[-1])) / self.load if self.load else None
-
-    def drained(self, amount: Fraction) -> Fraction:
-        """Least W with W = amount + A(W): when `amount` and all arrivals until then are done."""
-        corners = self.corners()
-        for left, right in pairwise(corners):
-            if right - self.at(right) >= amount:
-                low, high = left - self.at(left), right - self.at(right)
-                return left + (amount - low) * (right - left) / (high - low)
-        last = corners[-1]
-        return last + (amount - last + self.at(last)) / (1 - self.load)
 
 
 class Link:

@@ -47,11 +47,10 @@ def checked(tasks: Tasks) -> list[Task]:
     """All three numbers of every task above 0."""
     exact.require_some("tasks", tasks)
     result = []
-    for i, (cost, period, deadline) in enumerate(tasks):
+    for i, task in enumerate(tasks):
+        exact.require_length(f"tasks[{i}]", task, 3)
         names = (f"tasks[{i}].cost", f"tasks[{i}].period", f"tasks[{i}].deadline")
-        values = (
-            exact.positive(name, value) for name, value in zip(names, (cost, period, deadline), strict=True)
-        )
+        values = (exact.positive(name, value) for name, value in zip(names, task, strict=True))
         result.append(Task(*values))
     return result
 
@@ -165,16 +164,22 @@ def response(tasks: Tasks, i: int) -> Fraction:
 
 
 def start(tasks: Sequence[Task], i: int, release: Fraction) -> Fraction:
-    """L(a): the latest start of the message of task i released at a, after a busy period that starts at 0."""
+    """L(a): the latest start of the message of task i released at a, after a busy period that starts at 0.
+
+    A blocker has begun just before 0, so that everything behind it starts just before L: then what arrives at
+    L itself is too late to go first.
+    """
     own = tasks[i]
     due = release + own.deadline
-    fixed = blocking(tasks, due, 0) + floor(release / own.period) * own.cost
+    blocked = blocking(tasks, due, 0)
+    fixed = blocked + floor(release / own.period) * own.cost
     others = [task for j, task in enumerate(tasks) if j != i and task.deadline <= due]
     length = Fraction(0)
     while True:
-        longer = fixed + sum(
-            (1 + floor(min(length, due - task.deadline) / task.period)) * task.cost for task in others
-        )
+        longer = fixed
+        for task in others:
+            arrived = max(1, ceil(length / task.period)) if blocked else 1 + floor(length / task.period)
+            longer += min(arrived, 1 + floor((due - task.deadline) / task.period)) * task.cost
         if longer == length:
             return length
         length = longer

@@ -54,7 +54,7 @@ def whole(field: str, value: Number, least: int = 0) -> int:
     return int(result)
 
 
-def index(field: str, value: int, length: int) -> int:
+def index(field: str, value: Number, length: int) -> int:
     """A position in a sequence of `length` items; negative positions are not accepted."""
     result = number(field, value)
     if result.denominator != 1 or not 0 <= result < length:

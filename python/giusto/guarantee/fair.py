@@ -1,6 +1,6 @@
 """The `fair` policy: shares in virtual time, with a deadline that may be shorter than the share alone gives.
 
-The tags are those of GUARANTEES 2.1 (a repair of [Bauer], section IV-B): the messages of topic i get S =
+The tags repair those of S2, section IV-B: the messages of topic i get S =
 max(v, S_prev + 1/r_i) and F = S + d_i, the least F is served, v becomes the F of the message taken, and v
 and all tags are forgotten when the server goes idle. With d_i = 1/r_i this is self-clocked fair queueing.
 
@@ -13,6 +13,7 @@ flood. A short deadline takes away the 1/μ_i of the share, never the one messag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,18 +46,17 @@ class Place:
     deadline: Fraction
     topic: int
     service: Fraction
+    others: tuple[tuple[Fraction, int], ...]
 
     @classmethod
     def checked(cls, rates: Sequence[Number], deadlines: Deadlines, topic: int, service: Number) -> Place:
         """Deadlines that are None are 1/r; longer ones would change the shares and are refused."""
-        checked_rates = exact.positives("rates", rates)
-        topic = exact.index("topic", topic, len(checked_rates))
-        return cls(
-            checked_rates,
-            virtual_deadlines(checked_rates, deadlines)[topic],
-            topic,
-            exact.positive("service", service),
-        )
+        given = exact.positives("rates", rates)
+        topic = exact.index("topic", topic, len(given))
+        deadline = virtual_deadlines(given, deadlines)[topic]
+        # Topics of equal rate have equal terms in (V1).
+        others = Counter(given[:topic] + given[topic + 1 :])
+        return cls(given, deadline, topic, exact.positive("service", service), tuple(others.items()))
 
     @property
     def own(self) -> Fraction:
@@ -75,7 +75,7 @@ class Place:
 
     def ahead(self, extent: Fraction) -> int:
         """The most foreign messages whose F lies within `extent` of virtual time."""
-        return sum(1 + floor(rate * extent) for k, rate in enumerate(self.rates) if k != self.topic)
+        return sum(count * (1 + floor(rate * extent)) for rate, count in self.others)
 
     def completion(self, j: int) -> Fraction:
         """(V1)."""

@@ -21,7 +21,7 @@ from giusto.guarantee.exact import Number
 class Flow:
     """One publisher's messages of one topic at one port.
 
-    `trusted`: the sender is known to keep its separation; otherwise only its limiter does (GUARANTEES 3.2).
+    `trusted`: the sender is known to keep its separation; otherwise only its limiter does.
     `link`: number of the input link, which must not be faster than the port; None if that is not known.
     `budget_ns`: the queueing that the flow can stand at this port; None for any.
     """
@@ -104,7 +104,7 @@ def limiter(
     burst_step_bytes: int = 1,
     rate_step_bytes_per_s: int = 1,
 ) -> Limiter:
-    """GUARANTEES 3.4.5: R = M/min_sep and B = M(1 + J/min_sep), both rounded up to what the meter can do.
+    """R = M/min_sep and B = M(1 + J/min_sep), both rounded up to what the meter can do.
 
     With B = M a conforming publisher loses messages as soon as it has any jitter.
     """

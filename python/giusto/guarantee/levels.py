@@ -1,10 +1,10 @@
 """Which flow gets which egress level, and in which order levels may be changed while traffic flows.
 
-Levels count up from 0, the least urgent. For policed flows the numerator of (N1) is the same however "this
-level and those above" is split, and the denominator grows when a flow joins the level; so if two sets can
-each form the lowest level, so can their union. Filling each level from the bottom with the largest set that
-can stand it is therefore optimal for (N1) and uses the fewest levels (GUARANTEES 3.3). With trusted flows
-the result is as safe, but another assignment may exist where this finds none.
+Levels count up from 0, the least urgent. If two sets of flows can each form the lowest level, so can their
+union: when a flow g joins the level, the denominator of (N1) grows by U_g, while the numerator stays (a
+policed flow) or grows by C_g U_g (a trusted one), and the quotient was at least C_g before. Filling each
+level from the bottom with the largest set that can stand it is therefore optimal for (N1) and uses the
+fewest levels.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Unsafe:
 def reconfiguration(
     old: Sequence[int], new: Sequence[int], flows: Sequence[Flow] | None = None, blocking_ns: Number = 0
 ) -> list[Move] | Unsafe:
-    """GUARANTEES 3.4.6: first the moves up, most urgent first, then the moves down, least urgent first.
+    """First the moves up, most urgent first, then the moves down, least urgent first.
 
     Two flows that are in the same strict order before and after are so after every step. With `flows` each
     intermediate assignment is also checked against (N1) and the first step that fails is returned.

@@ -2,7 +2,7 @@
 
 The latency that a subscription allows, less what is fixed, is split into one queueing budget per port; the
 budgets never change afterwards. A port that keeps its budget delays a frame by 0 to q, so that the flow's
-jitter grows by q from port to port: J' = J + q (GUARANTEES 3.4; [RTMB] shortens the separation instead,
+jitter grows by q from port to port: J' = J + q (S3 shortens the separation instead,
 which is unsafe behind a limiter). Every port can then be tested alone, for all its flows, and nothing
 propagates: not even around a cycle of ports, for the first budget to be broken would have to be broken by
 flows that all kept theirs.
@@ -117,12 +117,13 @@ def known(ports: Mapping[str, Port], name: str) -> Port:
 
 def budgets(request: Request, queueing_ns: Fraction) -> list[Fraction]:
     """The queueing that the path allows, split by the weights of the hops."""
-    weights = exact.positives("hops.weight", [hop.weight for hop in request.hops])
+    weights = [exact.positive(f"hops[{k}].weight", hop.weight) for k, hop in enumerate(request.hops)]
     return [queueing_ns * weight / sum(weights) for weight in weights]
 
 
 def path_admission(request: Request, ports: Mapping[str, Port]) -> Admitted | Denied:
     """Admit the request at all its ports, or change nothing and say which port could not take it."""
+    exact.require_some("hops", request.hops)
     names = [hop.port for hop in request.hops]
     if len(set(names)) < len(names):
         raise InvalidInput("hops", names, "each port once")

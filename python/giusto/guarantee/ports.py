@@ -1,7 +1,7 @@
 """Egress ports of switches: how long frames wait there, who gets which level, and who may come in.
 
-The formulas of [RTMB] survive only as a reconstruction; what giusto uses is the corrected form of
-GUARANTEES 3: blocking by lower levels, flows that share a level, bursts as large as a limiter lets through,
+The formulas of S3 survive only as a reconstruction; what giusto uses is the corrected form:
+blocking by lower levels, flows that share a level, bursts as large as a limiter lets through,
 and jitter that adds up along a path. `Flow` and its limiter are in `flow`, the waits in `queueing`, the
 levels in `levels`, paths through several ports in `path`.
 """

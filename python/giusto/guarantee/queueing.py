@@ -43,24 +43,22 @@ def queueing(flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_
 def message_queueing(
     flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_ns: Number
 ) -> Fraction:
-    """The quantity of [RTMB] (5): queueing of the whole message beyond its own wire time."""
+    """The quantity of S3 (5): queueing of the whole message beyond its own wire time."""
     return queueing(flow, higher, same, blocking_ns) + flow.shortest_frame_ns - flow.wire_ns
 
 
 def refined_queueing(
     flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_ns: Number
 ) -> Fraction:
-    """(N2): as (N1), with arrivals capped by the input links; trust is not used.
+    """(N2): as (N1), with the arrivals of the own level capped by their input links; trust is not used.
 
-    Never above (N1) for policed flows; equal to it when no link is known.
+    Never above (N1) for policed flows; equal to it when no link is known. Links of the higher levels make no
+    difference: as long as one of them is busy it brings as much as the port can send, so the frame starts
+    only after all of them have fallen back to burst and rate.
     """
     require_load([flow, *higher, *same])
-    own, above = Arrivals([flow, *same]), Arrivals(higher)
+    own = Arrivals([flow, *same])
     fixed = exact.nonnegative("blocking_ns", blocking_ns) - flow.shortest_frame_ns
-    corners = own.corners()
-    # Where the start of the frame passes a corner of the higher levels, the wait has a corner too.
-    for corner in above.corners():
-        sent = corner - above.at(corner) - fixed
-        if (reached := own.reaches(sent)) is not None:
-            corners.append(reached)
-    return max(above.drained(fixed + own.at(s)) - s for s in corners)
+    fixed += sum(other.burst_ns for other in higher)
+    left = 1 - sum(other.load for other in higher)
+    return max((fixed + own.at(s)) / left - s for s in own.corners())

@@ -4,7 +4,7 @@
 visited `visits` times in the window of length t can fill at most ⌊σ + ρ(t + D)⌋ of these quanta, where D
 bounds how old a message can be when it is served, that is its own (T4); the other visits cost only the
 search. The longest window is then a least fixed point, one for each cell of the table in which the backlog
-may begin (GUARANTEES 1.5).
+may begin.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import floor
 
 from giusto.guarantee import envelope, exact, table, wrr
@@ -41,7 +42,7 @@ def refined_response(
     quantum: Number,
     search: Number = 0,
 ) -> Fraction:
-    """GUARANTEES 1.5 for `flows[topic][client]`; flows[m][j] is the (burst, rate) of client j on topic m.
+    """(T4), refined, for `flows[topic][client]`; flows[m][j] is the (burst, rate) of client j on topic m.
 
     Work conserving, one fragment per message. Never above `response`; raises `Overload` if any flow is above
     its service rate, since its messages could then be arbitrarily old.
@@ -58,14 +59,12 @@ def refined_response(
     }
     own = rivals.pop((topic, client))
     starts = [position for position, cell in enumerate(order) if cell == topic]
+
+    def completion(start: int, n: int) -> Fraction:
+        return window(visits(order, start, n), topic, list(rivals.values()), quanta)
+
     return max(
-        envelope.worst(
-            lambda n, start=start: window(visits(order, start, n), own.topic, list(rivals.values()), quanta),  # type: ignore[misc]
-            own.burst,
-            own.rate,
-            len(starts),
-        )
-        for start in starts
+        envelope.worst(partial(completion, start), own.burst, own.rate, len(starts)) for start in starts
     )
 
 
@@ -78,6 +77,7 @@ def rival(
 ) -> Rival:
     """One flow with its (T4)."""
     publishers = [len(of_topic) for of_topic in flows]
+    exact.require_length(f"flows[{m}][{j}]", flows[m][j], 2)
     burst = exact.at_least_one(f"flows[{m}][{j}].burst", flows[m][j][0])
     rate = exact.nonnegative(f"flows[{m}][{j}].rate", flows[m][j][1])
     age = table.response(order, publishers, m, burst, rate, quanta.quantum, search=quanta.empty)
@@ -86,11 +86,14 @@ def rival(
 
 def visits(order: Sequence[int], start: int, n: int) -> Counter[int]:
     """Cells of each topic from just after the cell at `start` to the n-th next cell of the same topic."""
-    seen: Counter[int] = Counter()
+    share = Counter(order)
+    turns, rest = divmod(n, share[order[start]])
+    seen = Counter({topic: turns * count for topic, count in share.items()})
     position = start
-    while seen[order[start]] < n:
+    while rest:
         position = (position + 1) % len(order)
         seen[order[position]] += 1
+        rest -= order[position] == order[start]
     return seen
 
 

@@ -3,13 +3,14 @@
 At each step every topic's credit grows by its share v_m, the topic with the largest credit is served (the
 lowest index among equals) and pays Σ v. After Σ v steps all credits are 0 again, so the table has the same
 Σ v cells as `twrr`, but a light topic no longer waits while the heavy ones take all their extra cells in
-one block (GUARANTEES 1.6). Its bounds are those of any fixed table.
+one block. Its bounds are those of any fixed table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from giusto.guarantee import table, wrr
 from giusto.guarantee.exact import Number
@@ -17,16 +18,21 @@ from giusto.guarantee.exact import Number
 
 def cells(weights: Sequence[Number]) -> list[int]:
     """Topic index of each cell of one cycle."""
-    share = wrr.shares(weights)
+    return list(spread(tuple(wrr.shares(weights))))
+
+
+@lru_cache(maxsize=8)
+def spread(share: tuple[int, ...]) -> tuple[int, ...]:
+    """The table; kept for a while, because one admission asks for it once per topic."""
     total = sum(share)
     credit = [0] * len(share)
     order = []
     for _ in range(total):
         credit = [held + earned for held, earned in zip(credit, share, strict=True)]
-        served = max(range(len(share)), key=lambda m: (credit[m], -m))
+        served = credit.index(max(credit))
         credit[served] -= total
         order.append(served)
-    return order
+    return tuple(order)
 
 
 def gap(weights: Sequence[Number], publishers: Sequence[Number], topic: int, n: int) -> Fraction:

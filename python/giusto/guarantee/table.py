@@ -49,7 +49,7 @@ def gaps(table: Sequence[Number], sizes: Sequence[Number], topic: int) -> Gaps:
     """Collect the gaps of `topic` in one pass over the table."""
     size = exact.wholes("sizes", sizes, 0)
     exact.require_some("table", table)
-    order = [exact.index(f"table[{i}]", int(cell), len(size)) for i, cell in enumerate(table)]
+    order = [exact.index(f"table[{i}]", cell, len(size)) for i, cell in enumerate(table)]
     topic = exact.index("topic", topic, len(size))
     if topic not in order:
         raise InvalidInput("topic", topic, "a topic that has a cell in the table")

@@ -1,4 +1,4 @@
-"""The tag scheduler of GUARANTEES 2.1 as a small exact reference: which message is served when.
+"""The tag scheduler of `fair` as a small exact reference: which message is served when.
 
 It is not the engine (that is native and works in integers); it is what the bounds of `fair` speak about,
 short enough to be read beside them. Slots, not messages, carry the tags of a topic: the next slot is taken

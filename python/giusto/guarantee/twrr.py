@@ -1,4 +1,4 @@
-"""The `twrr` policy: topic-weighted round robin over the publishing clients of a topic ([Li11], TWR²R²).
+"""The `twrr` policy: topic-weighted round robin over the publishing clients of a topic (S0, TWR²R²).
 
 The order of cells and the exact gaps (T1), (T2) are in `wrr`; here they become times. A backlog starts
 worst just after the client's own quantum began: this quantum is lost (it lasts a whole quantum if the
@@ -40,43 +40,29 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One topic among the others, checked."""
+def published(weights: Sequence[Number], publishers: Sequence[Number], topic: int) -> wrr.Rounds:
+    """The rounds of a topic that somebody publishes."""
+    rounds = wrr.Rounds.of(weights, publishers, topic)
+    if rounds.size == 0:
+        raise InvalidInput(f"publishers[{topic}]", 0, "at least one publishing client")
+    return rounds
 
-    share: list[int]
-    size: list[int]
-    topic: int
 
-    @classmethod
-    def checked(cls, weights: Sequence[Number], publishers: Sequence[Number], topic: int) -> Place:
-        """The topic must have at least one publishing client."""
-        share = wrr.shares(weights)
-        size = wrr.sizes(publishers, len(share))
-        topic = exact.index("topic", topic, len(share))
-        if size[topic] == 0:
-            raise InvalidInput(f"publishers[{topic}]", 0, "at least one publishing client")
-        return cls(share, size, topic)
+def done(rounds: wrr.Rounds, quanta: Quanta, n: int) -> Fraction:
+    """(T3)."""
+    return quanta.completion(rounds.longest(n), n * rounds.size)
 
-    @property
-    def cycle(self) -> int:
-        """Σ v_m n_m quanta."""
-        return sum(v * c for v, c in zip(self.share, self.size, strict=True))
 
-    def completion(self, n: int, quanta: Quanta) -> Fraction:
-        """(T3)."""
-        return quanta.completion(wrr.longest(self.share, self.size, self.topic, n), n * self.size[self.topic])
-
-    def service_rate(self, quantum: Fraction) -> Fraction:
-        """R_k."""
-        return Fraction(self.share[self.topic]) / (self.cycle * quantum)
+def rate_of(rounds: wrr.Rounds, quantum: Fraction) -> Fraction:
+    """R_k."""
+    return Fraction(rounds.own) / (rounds.cycle * quantum)
 
 
 def service_rate(
     weights: Sequence[Number], publishers: Sequence[Number], topic: int, quantum: Number
 ) -> Fraction:
     """R_k = v_k / T_cyc: the quanta per unit of time that one client of the topic is sure to get."""
-    return Place.checked(weights, publishers, topic).service_rate(exact.positive("quantum", quantum))
+    return rate_of(published(weights, publishers, topic), exact.positive("quantum", quantum))
 
 
 def completion(
@@ -89,8 +75,8 @@ def completion(
     search: Number = 0,
 ) -> Fraction:
     """(T3): from the arrival that starts a backlog to the end of the client's n-th quantum after it."""
-    place = Place.checked(weights, publishers, topic)
-    return place.completion(exact.whole("n", n, 1), Quanta.checked(quantum, 1, work_conserving, search))
+    rounds = published(weights, publishers, topic)
+    return done(rounds, Quanta.checked(quantum, 1, work_conserving, search), exact.whole("n", n, 1))
 
 
 def response(
@@ -107,18 +93,18 @@ def response(
     """(T4): the worst response of one client's (burst, rate) flow; `Overload` when rate·fragments > R_k.
 
     `rate` counts messages per unit of time of `quantum`. Rate 0 means that the burst comes once: the result
-    is the completion of its last message. Costs O(v_k · topics), whatever the burst.
+    is the completion of its last message. Costs O(topics + v_k · different weights), whatever the burst.
     """
-    place = Place.checked(weights, publishers, topic)
+    rounds = published(weights, publishers, topic)
     quanta = Quanta.checked(quantum, fragments, work_conserving, search)
     flow_burst = exact.at_least_one("burst", burst)
     flow_rate = exact.nonnegative("rate", rate)
-    require_rate(flow_rate, place.service_rate(quanta.quantum) / quanta.fragments)
+    require_rate(flow_rate, rate_of(rounds, quanta.quantum) / quanta.fragments)
     return envelope.worst(
-        lambda n: place.completion(n * quanta.fragments, quanta),
+        lambda n: done(rounds, quanta, n * quanta.fragments),
         flow_burst,
         flow_rate,
-        place.share[place.topic],
+        rounds.own,
     )
 
 
@@ -131,10 +117,10 @@ def latency(
     search: Number = 0,
 ) -> Fraction:
     """T_k of (T5): the service curve R_k (t - T_k)^+ lies below the exact one and touches it."""
-    place = Place.checked(weights, publishers, topic)
+    rounds = published(weights, publishers, topic)
     quanta = Quanta.checked(quantum, 1, work_conserving, search)
-    rate = place.service_rate(quanta.quantum)
-    return max(place.completion(n, quanta) - (n - 1) / rate for n in range(1, place.share[place.topic] + 1))
+    rate = rate_of(rounds, quanta.quantum)
+    return max(done(rounds, quanta, n) - (n - 1) / rate for n in range(1, rounds.own + 1))
 
 
 def closed_latency(
@@ -146,19 +132,19 @@ def closed_latency(
     search: Number = 0,
 ) -> Fraction:
     """The closed form of (T5): never below `latency`, in O(topics)."""
-    place = Place.checked(weights, publishers, topic)
+    rounds = published(weights, publishers, topic)
     quanta = Quanta.checked(quantum, 1, work_conserving, search)
-    v = place.share[place.topic]
-    total = Fraction(place.size[place.topic])
-    for m, (other, size) in enumerate(zip(place.share, place.size, strict=True)):
-        if m != place.topic:
-            total += size * (other - v + 1 if other >= v else other * (1 - Fraction(other - 1, v)))
+    own, total = rounds.own, Fraction(rounds.size)
+    for other, size in rounds.earlier + rounds.later:
+        total += size * (other - own + 1 if other >= own else other * (1 - Fraction(other - 1, own)))
     return quanta.empty + total * quanta.quantum
 
 
 def chain_response(hops: Sequence[tuple[Number, Number]], burst: Number) -> Fraction:
     """Σ T_j + (σ-1)/min R_j over brokers of (latency T_j, service rate R_j): the burst is paid once."""
     exact.require_some("hops", hops)
+    for j, hop in enumerate(hops):
+        exact.require_length(f"hops[{j}]", hop, 2)
     latencies = [exact.nonnegative(f"hops[{j}].latency", hop[0]) for j, hop in enumerate(hops)]
     rates = [exact.positive(f"hops[{j}].rate", hop[1]) for j, hop in enumerate(hops)]
     return sum(latencies, Fraction(0)) + (exact.at_least_one("burst", burst) - 1) / min(rates)
@@ -184,7 +170,7 @@ class Allotment:
 
 
 def allotment(weights: Sequence[Number], matrix_in: Sequence[Sequence[int]]) -> Allotment:
-    """r_k of [Li11] (1), and corrected (4), (5): client i has δ_i/g quanta in a cycle of Σδ/g quanta.
+    """r_k of S0 (1), and corrected (4), (5): client i has δ_i/g quanta in a cycle of Σδ/g quanta.
 
     `matrix_in[i][k]` is 1 if client i publishes topic k. `client_quanta` is δ_i/g; with nobody publishing
     there is no time to share out, which is refused.

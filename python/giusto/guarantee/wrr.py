@@ -1,6 +1,6 @@
 """The order in which interleaved weighted round robin visits topics, and the longest waits between visits.
 
-Fig. 3 of [Li11] walks through rounds cw = max, max - g, …, g and serves in each of them, by index, the
+Fig. 3 of S0 walks through rounds cw = max, max - g, …, g and serves in each of them, by index, the
 topics whose weight is at least cw (g is the greatest common divisor of the weights). With v = w/g, topic m
 is served in the rounds v_m, …, 1, once in each: a cycle has Σ v_m cells. Two cells of a topic are separated
 either by the gap between two rounds, which grows as the rounds go down because more topics take part, or by
@@ -10,7 +10,9 @@ else lies in the last rounds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
@@ -32,7 +34,7 @@ def sizes(publishers: Sequence[Number], topics: int) -> list[int]:
 
 
 def cells(weights: Sequence[Number]) -> list[int]:
-    """Topic index of each cell of one cycle, in the order of [Li11] Fig. 3: 4, 3, 2 gives AABABCABC."""
+    """Topic index of each cell of one cycle, in the order of S0 Fig. 3: 4, 3, 2 gives AABABCABC."""
     share = shares(weights)
     return [m for cw in range(max(share), 0, -1) for m, v in enumerate(share) if v >= cw]
 
@@ -43,43 +45,75 @@ def cycle(weights: Sequence[Number], publishers: Sequence[Number]) -> Fraction:
     return Fraction(sum(v * c for v, c in zip(share, sizes(publishers, len(share)), strict=True)))
 
 
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """One topic seen from its own cells: who comes between them, as (share, quanta) with equal shares joined.
+
+    `earlier` and `later` are the topics before and after it by index; `wrap` is H_k, `around` a whole cycle.
+    """
+
+    own: int
+    size: int
+    earlier: tuple[tuple[int, int], ...]
+    later: tuple[tuple[int, int], ...]
+    wrap: int
+    around: int
+
+    @classmethod
+    def of(cls, weights: Sequence[Number], publishers: Sequence[Number], topic: int) -> Rounds:
+        """Check the arguments and join what can be joined."""
+        share = shares(weights)
+        size = sizes(publishers, len(share))
+        topic = exact.index("topic", topic, len(share))
+        own = share[topic]
+        earlier = joined(share[:topic], size[:topic])
+        later = joined(share[topic + 1 :], size[topic + 1 :])
+        wrap = sum(cost * (max(0, other - own) + (other >= own)) for other, cost in earlier)
+        wrap += sum(cost * (max(0, other - own) + 1) for other, cost in later)
+        around = sum(other * cost for other, cost in earlier + later)
+        return cls(own, size[topic], earlier, later, wrap, around)
+
+    def longest(self, n: int) -> int:
+        """(T1) for any n >= 1."""
+        turns, rest = divmod(n - 1, self.own)
+        n = rest + 1
+        # Σ a(c) for c = 2..n: a later topic takes part in round c, an earlier one already in round c-1.
+        inner = sum(cost * min(other, n - 1) for other, cost in self.earlier)
+        inner += sum(cost * (min(other, n) - 1) for other, cost in self.later)
+        last = self.wrap
+        if n < self.own:
+            following = sum(cost for other, cost in self.earlier if other >= n)
+            following += sum(cost for other, cost in self.later if other > n)
+            last = max(last, following)
+        return turns * self.around + inner + last
+
+    @property
+    def cycle(self) -> int:
+        """Σ v_m n_m."""
+        return self.around + self.own * self.size
+
+
+def joined(share: Sequence[int], size: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """(share, total quanta) for each different share: the formulas only add up over topics."""
+    total: Counter[int] = Counter()
+    for other, cost in zip(share, size, strict=True):
+        total[other] += cost
+    return tuple(total.items())
+
+
 def gap(weights: Sequence[Number], publishers: Sequence[Number], topic: int, n: int) -> Fraction:
     """G_k(n) of (T1), in quanta: the most foreign work within n consecutive gaps of the topic. Exact."""
-    share = shares(weights)
-    size = sizes(publishers, len(share))
-    topic = exact.index("topic", topic, len(share))
-    return Fraction(longest(share, size, topic, exact.whole("n", n, 1)))
-
-
-def longest(share: Sequence[int], size: Sequence[int], topic: int, n: int) -> int:
-    """`gap` on checked values, in O(topics) for any n."""
-    v = share[topic]
-    turns, rest = divmod(n - 1, v)
-    n = rest + 1
-    around = sum(share[m] * size[m] for m in range(len(share)) if m != topic)
-    inner = wrap = following = 0
-    for m, (other, cost) in enumerate(zip(share, size, strict=True)):
-        if m == topic:
-            continue
-        before = m < topic
-        # Σ a(c) for c = 2..n: a later topic takes part in round c, an earlier one already in round c-1.
-        inner += cost * (min(other, n - 1) if before else min(other, n) - 1)
-        wrap += cost * (max(0, other - v) + (other >= v if before else 1))
-        following += cost * (other >= (n if before else n + 1))
-    return turns * around + inner + (max(wrap, following) if n < v else wrap)
+    return Fraction(Rounds.of(weights, publishers, topic).longest(exact.whole("n", n, 1)))
 
 
 def closed_gap(weights: Sequence[Number], publishers: Sequence[Number], topic: int, n: int) -> Fraction:
     """(T2), in quanta: equals `gap` for non-increasing weights, is never below it for any other order."""
-    share = shares(weights)
-    size = sizes(publishers, len(share))
-    topic = exact.index("topic", topic, len(share))
-    v = share[topic]
-    turns, rest = divmod(exact.whole("n", n, 1) - 1, v)
+    rounds = Rounds.of(weights, publishers, topic)
+    turns, rest = divmod(exact.whole("n", n, 1) - 1, rounds.own)
+    others = rounds.earlier + rounds.later
     return Fraction(
         sum(
-            size[m] * (turns * other + max(0, other - v) + min(rest + 1, other))
-            for m, other in enumerate(share)
-            if m != topic
+            cost * (turns * other + max(0, other - rounds.own) + min(rest + 1, other))
+            for other, cost in others
         )
     )
