@@ -18,10 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from giusto._build import require_fresh, require_release
-from giusto.errors import StaleExtension
 from rich.console import Console
 from rich.table import Table
+
+from giusto._build import require_fresh, require_release
+from giusto.errors import StaleExtension
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent

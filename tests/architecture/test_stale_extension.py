@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from giusto import _build, _core
 from giusto.errors import StaleExtension
 

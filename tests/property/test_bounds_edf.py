@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 from bounds_simulation import Job, edf_completions, seeds
+
 from giusto.guarantee import edf
 
 EPSILON = Fraction(1, 1000)

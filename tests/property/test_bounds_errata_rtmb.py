@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from bounds_simulation import Frame, policed, seeds, transmissions, worst_waits
+
 from giusto.guarantee import ports
 from giusto.guarantee.ports import Flow
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import ceil, exp, log
 
 from bounds_simulation import greedy, polled_completions, seeds
+
 from giusto.guarantee import edf, fair, polling
 
 HALF = Fraction(1, 2)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import ceil, floor, gcd
 
 from bounds_simulation import Slot, greedy, responses_from, seeds
+
 from giusto.guarantee import twrr
 
 

@@ -8,6 +8,7 @@ from math import floor
 
 import pytest
 from bounds_simulation import conforming, greedy, seeds
+
 from giusto.errors import Overload
 from giusto.guarantee import envelope, fair
 

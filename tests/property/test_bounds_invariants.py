@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from giusto.guarantee import edf, fair, polling, ports, smooth, twrr
 from hypothesis import given
 from hypothesis import strategies as st
+
+from giusto.guarantee import edf, fair, polling, ports, smooth, twrr
 
 counts = st.integers(1, 6)
 parts = st.fractions(Fraction(1, 10), Fraction(1), max_denominator=10)

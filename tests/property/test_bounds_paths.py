@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 
 from bounds_simulation import Frame, seeds, transmissions
+
 from giusto.guarantee import ports
 from giusto.guarantee.ports import Flow
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import floor
 
 from bounds_simulation import conforming, greedy, polled_completions, seeds
+
 from giusto.guarantee import fair, polling
 
 

@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 from bounds_simulation import Frame, policed, seeds, worst_waits
+
 from giusto.guarantee import ports
 from giusto.guarantee.curve import Arrivals
 from giusto.guarantee.ports import Flow

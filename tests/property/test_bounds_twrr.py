@@ -15,6 +15,7 @@ from bounds_simulation import (
     responses_from,
     seeds,
 )
+
 from giusto.guarantee import smooth, table, twrr, wrr
 
 ONE = Fraction(1)

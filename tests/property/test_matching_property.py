@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from giusto._core import Filter, Matcher, decode_attributes, encode_attributes
 from hypothesis import given
 from hypothesis import strategies as st
+
+from giusto._core import Filter, Matcher, decode_attributes, encode_attributes
 
 ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from giusto import _core
 from giusto._core import Filter, Float
 from giusto.errors import FilterSyntax, InvalidInput

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+
 from giusto import _core
 from giusto._core import Filter, Float, Matcher
 from giusto.errors import Duplicate, FilterSyntax, InvalidInput, ProtocolError, Unknown

@@ -22,7 +22,8 @@ impl Bench {
         let config = Config { input: input.into(), record_capacity, ..Config::default() };
         let mut engine = Engine::new(config).unwrap();
         let publisher = engine.connect("publisher").unwrap();
-        let readers: Vec<ClientId> = (0..readers).map(|n| engine.connect(&format!("reader {n}")).unwrap()).collect();
+        let readers: Vec<ClientId> =
+            (0..readers).map(|n| engine.connect(&format!("reader {n}")).unwrap()).collect();
         for &reader in &readers {
             engine.subscribe(reader, "topic/+", None, &Need::default()).unwrap();
         }
@@ -71,11 +72,15 @@ fn main() {
     require_release();
     let mut cases: Vec<(String, Bench)> = Vec::new();
     for policy in REGISTRY {
-        cases.push((format!("{}, 1,000 topics, 1 subscriber", policy.name), Bench::new(policy.name, 1_000, 1, 0)));
+        cases.push((
+            format!("{}, 1,000 topics, 1 subscriber", policy.name),
+            Bench::new(policy.name, 1_000, 1, 0),
+        ));
     }
     cases.push(("twrr, 1 topic, 1 subscriber".into(), Bench::new("twrr", 1, 1, 0)));
     cases.push(("twrr, 1,000 topics, 10 subscribers".into(), Bench::new("twrr", 1_000, 10, 0)));
-    cases.push(("twrr, 1,000 topics, 1 subscriber, with records".into(), Bench::new("twrr", 1_000, 1, 1_024)));
+    cases
+        .push(("twrr, 1,000 topics, 1 subscriber, with records".into(), Bench::new("twrr", 1_000, 1, 1_024)));
     let mut times = vec![Vec::new(); cases.len()];
     for _ in 0..ROUNDS {
         cases.iter_mut().zip(&mut times).for_each(|((_, bench), times)| times.push(bench.round()));

@@ -21,7 +21,8 @@ fn resident_bytes() -> f64 {
 fn engine(clients: u32, topics: u32) -> (Engine, Vec<ClientId>, Vec<TopicId>) {
     let mut engine = Engine::new(Config::default()).unwrap();
     let clients = (0..clients).map(|n| engine.connect(&format!("client {n}")).unwrap()).collect();
-    let topics = (0..topics).map(|n| engine.declare(&format!("topic/{n}"), Share::default()).unwrap()).collect();
+    let topics =
+        (0..topics).map(|n| engine.declare(&format!("topic/{n}"), Share::default()).unwrap()).collect();
     (engine, clients, topics)
 }
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+
 from giusto.errors import InvalidInput
 from giusto.guarantee import edf, fair, polling, ports, smooth, table, twrr
 

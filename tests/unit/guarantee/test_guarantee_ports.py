@@ -6,6 +6,7 @@ import dataclasses
 from fractions import Fraction
 
 import pytest
+
 from giusto.errors import Overload, Unknown
 from giusto.guarantee import ports
 from giusto.guarantee.ports import Flow, Hop, Port, Request

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+
 from giusto.errors import Overload
 from giusto.guarantee import smooth, table, twrr
 

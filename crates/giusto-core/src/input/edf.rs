@@ -26,8 +26,6 @@ pub(super) struct Edf {
 }
 
 impl Tagging for Edf {
-    type Tag = Nanos;
-
     fn check(&self, share: &Share) -> Result<(), Invalid> {
         for (field, value) in [("period_ns", share.period_ns), ("deadline_ns", share.deadline_ns)] {
             if !(1..=LONGEST_NS).contains(&value) {
@@ -47,14 +45,19 @@ impl Tagging for Edf {
     }
 
     #[inline]
-    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> Nanos {
-        let Some(Some(topic)) = self.topics.get_mut(topic) else { return Nanos::MAX };
+    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128 {
+        let Some(Some(topic)) = self.topics.get_mut(topic) else { return ordered(Nanos::MAX) };
         let start_ns = topic.earliest_ns.max(ingress_ns);
         topic.earliest_ns = start_ns.saturating_add(topic.period_ns);
-        start_ns.saturating_add(topic.deadline_ns)
+        ordered(start_ns.saturating_add(topic.deadline_ns))
     }
 
-    fn used(&mut self, _tag: Nanos) {}
+    fn used(&mut self, _tag: u128) {}
 
     fn idle(&mut self) {}
+}
+
+/// An instant as an unsigned number that compares in the same way.
+fn ordered(at_ns: Nanos) -> u128 {
+    u128::from(at_ns.abs_diff(Nanos::MIN))
 }

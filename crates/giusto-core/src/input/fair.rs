@@ -13,8 +13,12 @@ use crate::id::Nanos;
 use crate::input::Share;
 use crate::input::tags::Tagging;
 
-/// Ticks in one unit of virtual time: divisible by 1 to 20 and by 10⁹, so that usual rates are exact.
-pub const TICKS: u64 = 232_792_560_000_000_000;
+/// Ticks in one unit of virtual time: divisible by 1 to 20 and by 10⁷, so that usual rates are exact.
+/// At ten million messages per second it takes 200 years without an idle moment to run out of tags.
+pub const TICKS: u64 = 232_792_560_000_000;
+
+/// Above every tag that a slot can have.
+const TAG_MAX: u128 = (1 << 104) - 1;
 
 /// Busy period of a topic that has had no slot.
 const NEVER: u64 = u64::MAX;
@@ -72,8 +76,6 @@ pub(super) struct Fair {
 }
 
 impl Tagging for Fair {
-    type Tag = u128;
-
     fn check(&self, share: &Share) -> Result<(), Invalid> {
         if share.rate == 0 || share.rate > 1 << 31 {
             return Err(Invalid::new("rate", share.rate, "a whole number from 1 to 2147483648"));
@@ -98,7 +100,7 @@ impl Tagging for Fair {
 
     #[inline]
     fn tag(&mut self, topic: usize, _ingress_ns: Nanos) -> u128 {
-        let Some(topic) = self.topics.get_mut(topic) else { return u128::MAX };
+        let Some(topic) = self.topics.get_mut(topic) else { return TAG_MAX };
         let chained = if topic.period == self.period { topic.chain() } else { 0 };
         if topic.period != self.period || chained < self.virtual_time {
             (topic.period, topic.carry) = (self.period, 0);

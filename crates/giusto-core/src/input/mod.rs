@@ -6,6 +6,7 @@
 
 mod edf;
 mod fair;
+mod heap;
 mod seats;
 mod smooth;
 mod tags;

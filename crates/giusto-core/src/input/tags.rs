@@ -5,32 +5,27 @@
 //! slot goes to the most urgent message, the oldest of equals. Ties between topics go to the topic
 //! with the lower number. O(log topics with messages) per quantum.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::fmt::Debug;
 
 use crate::error::Invalid;
 use crate::id::{FlowId, Nanos, TopicId};
+use crate::input::heap::Heap;
 use crate::input::{InputStage, Share};
 use crate::queue::{Lanes, Queues, Served};
 
 /// How slots of one policy are tagged.
 pub(super) trait Tagging: Debug + Send + Sync {
-    /// What is compared; the least is served.
-    type Tag: Ord + Copy + Debug + Send + Sync;
-
     /// Whether a share can be allotted.
     fn check(&self, share: &Share) -> Result<(), Invalid>;
 
     /// Sets the share of a topic; slots from the next one on have it.
     fn allot(&mut self, topic: usize, share: &Share);
 
-    /// Tag of a topic's next slot, given when its first message came in.
-    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> Self::Tag;
+    /// Tag of a topic's next slot, given when its first message came in: below 2¹⁰⁴.
+    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128;
 
     /// The slot with this tag is being used.
-    fn used(&mut self, tag: Self::Tag);
+    fn used(&mut self, tag: u128);
 
     /// Nothing waits and nothing is being served.
     fn idle(&mut self);
@@ -40,12 +35,12 @@ pub(super) trait Tagging: Debug + Send + Sync {
 #[derive(Debug)]
 pub(super) struct Tags<T: Tagging> {
     tagging: T,
-    slots: BinaryHeap<Reverse<(T::Tag, u32)>>,
+    slots: Heap,
 }
 
 impl<T: Tagging> Tags<T> {
     pub(super) fn new(tagging: T) -> Self {
-        Self { tagging, slots: BinaryHeap::new() }
+        Self { tagging, slots: Heap::default() }
     }
 }
 
@@ -72,25 +67,24 @@ impl<T: Tagging> InputStage for Tags<T> {
     fn arrived(&mut self, queues: &Queues, topic: TopicId, _flow: FlowId) {
         if let Some(head) = queues.head(topic.index()) {
             let tag = self.tagging.tag(topic.index(), queues.store.message(head).ingress_ns);
-            self.slots.push(Reverse((tag, topic.0)));
+            self.slots.push(tag, topic.0);
         }
     }
 
     #[inline]
     fn next(&mut self, now: Nanos, queues: &mut Queues) -> Option<Served> {
-        let Some(mut least) = self.slots.peek_mut() else {
+        let Some((tag, topic)) = self.slots.least() else {
             self.tagging.idle();
             return None;
         };
-        let Reverse((tag, topic)) = *least;
         self.tagging.used(tag);
         let served = queues.serve(now, topic as usize);
         match queues.head(topic as usize) {
             Some(head) => {
                 let tag = self.tagging.tag(topic as usize, queues.store.message(head).ingress_ns);
-                *least = Reverse((tag, topic));
+                self.slots.replace(tag, topic);
             }
-            None => drop(PeekMut::pop(least)),
+            None => self.slots.pop(),
         }
         served
     }
