@@ -102,12 +102,15 @@ def shares(random: random.Random, topics: int) -> list[_core.Share]:
     return chosen
 
 
-def any_workload(seed: int, *, capacity: int = 65_535) -> Workload:
-    """Random flows, priorities, sizes and times; nobody has promised anything."""
+def any_workload(seed: int, *, capacity: int | None = None) -> Workload:
+    """Random flows, priorities, sizes and times; nobody has promised anything.
+
+    A queue holds 1 to `capacity` messages, or more than ever come if that is not given.
+    """
     rng = random.Random(seed)
     topics = rng.randint(1, 6)
     flows = [
-        (client, topic, rng.randint(1, capacity))
+        (client, topic, 65_535 if capacity is None else rng.randint(1, capacity))
         for topic in range(topics)
         for client in range(rng.randint(1, 4))
     ]
