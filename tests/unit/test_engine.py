@@ -328,7 +328,7 @@ def test_a_share_that_the_policy_cannot_give_is_refused(policy: str, share: _cor
 
 
 def test_cycles_that_would_be_too_long_are_refused() -> None:
-    engine = _core.Engine(input="twrr")
+    engine = _core.Engine(input="smooth")
     for n in range(17):
         engine.declare(f"even/{n}", _core.Share(weight=65_534))
     with pytest.raises(InvalidInput, match="common divisor"):

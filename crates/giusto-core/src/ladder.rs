@@ -56,26 +56,22 @@ impl Ladder {
     pub fn insert(&mut self, at: usize) {
         let mut at = at;
         for &start in &self.starts[..self.levels] {
-            let word = &mut self.words[start + at / WORD_BITS];
-            let before = *word;
-            *word |= 1 << (at % WORD_BITS);
-            if before != 0 {
-                return;
-            }
+            self.words[start + at / WORD_BITS] |= 1 << (at % WORD_BITS);
             at /= WORD_BITS;
         }
     }
 
     /// Takes `at` out, which must be below the capacity.
+    ///
+    /// All levels are written, needed or not: whether a word becomes empty cannot be predicted, and
+    /// a wrong guess costs more than the writes.
     #[inline]
     pub fn remove(&mut self, at: usize) {
-        let mut at = at;
+        let (mut at, mut gone) = (at, 1);
         for &start in &self.starts[..self.levels] {
             let word = &mut self.words[start + at / WORD_BITS];
-            *word &= !(1 << (at % WORD_BITS));
-            if *word != 0 {
-                return;
-            }
+            *word &= !(gone << (at % WORD_BITS));
+            gone = u64::from(*word == 0);
             at /= WORD_BITS;
         }
     }

@@ -45,9 +45,9 @@ impl Tagging for Edf {
     }
 
     #[inline]
-    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128 {
+    fn tag(&mut self, topic: usize, ingress_ns: impl FnOnce() -> Nanos) -> u128 {
         let Some(Some(topic)) = self.topics.get_mut(topic) else { return ordered(Nanos::MAX) };
-        let start_ns = topic.earliest_ns.max(ingress_ns);
+        let start_ns = topic.earliest_ns.max(ingress_ns());
         topic.earliest_ns = start_ns.saturating_add(topic.period_ns);
         ordered(start_ns.saturating_add(topic.deadline_ns))
     }

@@ -11,6 +11,7 @@ mod seats;
 mod smooth;
 mod tags;
 mod twrr;
+mod weights;
 mod wheel;
 
 use std::fmt::Debug;
@@ -20,7 +21,8 @@ use crate::id::{FlowId, Nanos, TopicId};
 use crate::queue::{Lanes, Queues, Served};
 
 pub use fair::TICKS;
-pub use wheel::{CELLS_MAX, WEIGHT_MAX};
+pub use weights::WEIGHT_MAX;
+pub use wheel::CELLS_MAX;
 
 /// What a topic is allotted; a policy reads the fields that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,7 @@ pub const REGISTRY: &[Policy] = &[
     Policy {
         name: "twrr",
         summary: "weighted cells per topic in the order of [Li11] Fig. 3, a quantum per client in a cell",
-        make: || Box::new(wheel::Wheel::new(twrr::cells)),
+        make: || Box::new(twrr::Twrr::default()),
     },
     Policy {
         name: "smooth",

@@ -21,8 +21,8 @@ pub(super) trait Tagging: Debug + Send + Sync {
     /// Sets the share of a topic; slots from the next one on have it.
     fn allot(&mut self, topic: usize, share: &Share);
 
-    /// Tag of a topic's next slot, given when its first message came in: below 2¹⁰⁴.
-    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128;
+    /// Tag of a topic's next slot, below 2¹⁰⁴. `ingress_ns` tells when its first message came in.
+    fn tag(&mut self, topic: usize, ingress_ns: impl FnOnce() -> Nanos) -> u128;
 
     /// The slot with this tag is being used.
     fn used(&mut self, tag: u128);
@@ -66,7 +66,7 @@ impl<T: Tagging> InputStage for Tags<T> {
     #[inline]
     fn arrived(&mut self, queues: &Queues, topic: TopicId, _flow: FlowId) {
         if let Some(head) = queues.head(topic.index()) {
-            let tag = self.tagging.tag(topic.index(), queues.store.message(head).ingress_ns);
+            let tag = self.tagging.tag(topic.index(), || queues.store.message(head).ingress_ns);
             self.slots.push(tag, topic.0);
         }
     }
@@ -81,7 +81,7 @@ impl<T: Tagging> InputStage for Tags<T> {
         let served = queues.serve(now, topic as usize);
         match queues.head(topic as usize) {
             Some(head) => {
-                let tag = self.tagging.tag(topic as usize, queues.store.message(head).ingress_ns);
+                let tag = self.tagging.tag(topic as usize, || queues.store.message(head).ingress_ns);
                 self.slots.replace(tag, topic);
             }
             None => self.slots.pop(),

@@ -15,13 +15,12 @@
 use crate::error::Invalid;
 use crate::id::{FlowId, Nanos, TopicId};
 use crate::input::seats::Seats;
+use crate::input::weights::Weights;
 use crate::input::{InputStage, Share};
 use crate::ladder::Ladder;
 use crate::queue::{Lanes, Queues, Served};
 use crate::store::NONE;
 
-/// Largest weight of a topic.
-pub const WEIGHT_MAX: u32 = 65_535;
 /// Cells of a cycle at most: the sum of weights, divided by their greatest common divisor.
 pub const CELLS_MAX: u64 = 1 << 20;
 
@@ -90,11 +89,8 @@ pub(super) struct Wheel {
     table: Table,
     /// Weights changed since the table was made.
     stale: bool,
-    /// Sum and greatest common divisor of all weights.
-    sum: u64,
-    divisor: u32,
     topics: Vec<Topic>,
-    weights: Vec<u32>,
+    weights: Weights,
     marks: Ladder,
     /// The cell in progress and the first seat in it that has not had its quantum.
     cell: u32,
@@ -107,38 +103,18 @@ impl Wheel {
             cells,
             table: Table::default(),
             stale: false,
-            sum: 0,
-            divisor: 0,
             topics: Vec::new(),
-            weights: Vec::new(),
+            weights: Weights::default(),
             marks: Ladder::new(1),
             cell: NONE,
             seat: 0,
         }
     }
 
-    /// Sum and greatest common divisor of the weights if `topic` weighed `weight`.
-    fn totals(&self, topic: TopicId, weight: u32) -> (u64, u32) {
-        let before = self.weights.get(topic.index()).copied().unwrap_or(0);
-        let sum = self.sum - u64::from(before) + u64::from(weight);
-        if before == 0 {
-            return (sum, gcd(self.divisor, weight));
-        }
-        let others = self.weights.iter().enumerate().filter(|&(k, _)| k != topic.index());
-        (sum, others.fold(weight, |divisor, (_, &other)| gcd(divisor, other)))
-    }
-
-    fn set_weight(&mut self, topic: TopicId, weight: u32) {
-        (self.sum, self.divisor) = self.totals(topic, weight);
-        self.weights[topic.index()] = weight;
-        self.stale = true;
-    }
-
     /// Makes the table for the present weights and marks the waiting topics at its beginning.
     #[cold]
     fn install(&mut self) {
-        let weights: Vec<u32> = self.weights.iter().map(|weight| weight / self.divisor.max(1)).collect();
-        self.table = Table::new((self.cells)(&weights), &mut self.topics);
+        self.table = Table::new((self.cells)(&self.weights.reduced()), &mut self.topics);
         self.marks = Ladder::new(self.table.topics.len());
         self.stale = false;
         (self.cell, self.seat) = (NONE, 0);
@@ -214,15 +190,8 @@ impl InputStage for Wheel {
     }
 
     fn check(&self, topic: TopicId, share: &Share) -> Result<(), Invalid> {
-        if !(1..=WEIGHT_MAX).contains(&share.weight) {
-            return Err(Invalid::new(
-                "weight",
-                share.weight,
-                format!("a whole number from 1 to {WEIGHT_MAX}"),
-            ));
-        }
-        let (sum, divisor) = self.totals(topic, share.weight);
-        let cells = sum / u64::from(divisor);
+        Weights::check(share.weight)?;
+        let cells = self.weights.cells_with(topic, share.weight);
         if cells > CELLS_MAX {
             let expected = format!(
                 "a weight with which a cycle has at most {CELLS_MAX} cells (it would have {cells}): use smaller weights or ones with a common divisor"
@@ -235,13 +204,14 @@ impl InputStage for Wheel {
     fn allot(&mut self, topic: TopicId, share: &Share) {
         if topic.index() >= self.topics.len() {
             self.topics.resize_with(topic.index() + 1, Topic::default);
-            self.weights.resize(topic.index() + 1, 0);
         }
-        self.set_weight(topic, share.weight);
+        self.weights.set(topic, share.weight);
+        self.stale = true;
     }
 
     fn withdraw(&mut self, topic: TopicId) {
-        self.set_weight(topic, 0);
+        self.weights.set(topic, 0);
+        self.stale = true;
     }
 
     fn join(&mut self, queues: &mut Queues, topic: TopicId, flow: FlowId) {
@@ -256,7 +226,7 @@ impl InputStage for Wheel {
     fn arrived(&mut self, queues: &Queues, topic: TopicId, flow: FlowId) {
         let entry = &mut self.topics[topic.index()];
         let was_idle = entry.seats.is_idle();
-        entry.seats.filled(queues.seat(flow));
+        entry.seats.filled(queues.seat(flow), flow);
         if !was_idle || self.current() == Some(topic.0) {
             return;
         }
@@ -276,8 +246,4 @@ impl InputStage for Wheel {
         }
         served
     }
-}
-
-fn gcd(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
