@@ -1,13 +1,15 @@
 //! The engine as Python sees it: every primitive, every step, every view.
 
-use giusto_core::engine::{Config, Counters, Engine, Offer, Step};
+use giusto_core::engine::{Config, Engine, Offer, Step};
 use giusto_core::error::ChangeError;
-use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES};
+use giusto_core::frame::data::HEADER_BYTES;
+use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use giusto_core::matching::Filter;
-use giusto_core::output::{Expiry, Link, Overflow};
+use giusto_core::output::{Expiry, Link, Overflow, SPAN_NS_MAX};
 use giusto_core::policer::{Burst, Limit};
 use giusto_core::queue::{Bounds, CAPACITY_MAX};
+use giusto_core::record::CAPACITY_MAX as RECORDS_MAX;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,8 +17,9 @@ use pyo3::types::PyDict;
 mod delivery;
 mod need;
 
-use crate::errors::{Raise, exception, whole};
+use crate::errors::{Raise, exception};
 use crate::input::PyShare;
+use crate::number::{id, instant, whole, whole_or};
 use crate::record::Batch;
 use delivery::PyDelivery;
 use need::PyNeed;
@@ -52,24 +55,30 @@ impl PyEngine {
         run: &str,
         node: &str,
     ) -> PyResult<Self> {
-        let mut config = Config {
+        let default = Config::default();
+        let link = Link {
+            processing_delay_ns: whole_or("processing_delay_ns", processing_delay_ns, 0..=SPAN_NS_MAX, 0)?,
+            mean_transmission_ns: whole_or("mean_transmission_ns", mean_transmission_ns, 0..=SPAN_NS_MAX, 0)?,
+            epsilon: epsilon.unwrap_or(default.link.epsilon),
+            weight: weight.unwrap_or(default.link.weight),
+        };
+        let config = Config {
             input: input.into(),
             output: output.into(),
+            fragment_bytes: whole_or("fragment_bytes", fragment_bytes, 1..=u32::MAX, default.fragment_bytes)?,
+            output_capacity: whole_or(
+                "output_capacity",
+                output_capacity,
+                1..=1 << 24,
+                default.output_capacity,
+            )?,
+            overflow: Overflow::named(overflow).map_err(Raise::raise)?,
+            expiry: expiry.map(Expiry::named).transpose().map_err(Raise::raise)?,
+            link,
+            record_capacity: whole_or("record_capacity", record_capacity, 0..=RECORDS_MAX, 0)?,
             run: run.into(),
             node: node.into(),
-            ..Config::default()
         };
-        config.overflow = Overflow::named(overflow).map_err(Raise::raise)?;
-        config.expiry = expiry.map(Expiry::named).transpose().map_err(Raise::raise)?;
-        set(&mut config.fragment_bytes, "fragment_bytes", fragment_bytes, 1..=u32::MAX)?;
-        set(&mut config.output_capacity, "output_capacity", output_capacity, 1..=1 << 24)?;
-        set(&mut config.record_capacity, "record_capacity", record_capacity, 0..=1 << 24)?;
-        let Link { processing_delay_ns: processing, mean_transmission_ns: transmission, .. } =
-            &mut config.link;
-        set(processing, "processing_delay_ns", processing_delay_ns, 0..=Nanos::MAX / 4)?;
-        set(transmission, "mean_transmission_ns", mean_transmission_ns, 0..=Nanos::MAX / 4)?;
-        config.link.epsilon = epsilon.unwrap_or(config.link.epsilon);
-        config.link.weight = weight.unwrap_or(config.link.weight);
         Ok(Self { core: Engine::new(config).map_err(Raise::raise)?, frame: Vec::new() })
     }
 
@@ -79,8 +88,8 @@ impl PyEngine {
     }
 
     /// A client is gone; what it has published is still forwarded.
-    fn disconnect(&mut self, client: u32) -> PyResult<()> {
-        self.core.disconnect(ClientId(client)).map_err(Raise::raise)
+    fn disconnect(&mut self, client: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.disconnect(ClientId(id("client", client)?)).map_err(Raise::raise)
     }
 
     /// A topic exists from now on; returns its number.
@@ -91,13 +100,13 @@ impl PyEngine {
     }
 
     /// A topic that nobody publishes on is gone.
-    fn forget(&mut self, topic: u32) -> PyResult<()> {
-        self.core.forget(TopicId(topic)).map_err(Raise::raise)
+    fn forget(&mut self, topic: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.forget(TopicId(id("topic", topic)?)).map_err(Raise::raise)
     }
 
     /// Allots another share to a topic; it takes effect where the policy's analysis allows it.
-    fn allot(&mut self, topic: u32, share: PyShare) -> PyResult<()> {
-        self.core.allot(TopicId(topic), share.0).map_err(Raise::raise)
+    fn allot(&mut self, topic: &Bound<'_, PyAny>, share: PyShare) -> PyResult<()> {
+        self.core.allot(TopicId(id("topic", topic)?), share.0).map_err(Raise::raise)
     }
 
     /// The client publishes on the topic from now on; returns the number of the flow.
@@ -105,110 +114,116 @@ impl PyEngine {
     #[allow(clippy::too_many_arguments)]
     fn advertise(
         &mut self,
-        client: u32,
-        topic: u32,
+        client: &Bound<'_, PyAny>,
+        topic: &Bound<'_, PyAny>,
         capacity: Option<&Bound<'_, PyAny>>,
         max_size_bytes: Option<&Bound<'_, PyAny>>,
         min_sep_ns: Option<&Bound<'_, PyAny>>,
         burst: Option<&Bound<'_, PyAny>>,
         jitter_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u32> {
-        let mut offer = Offer::default();
-        let Bounds { capacity: waiting, limit_bytes } = &mut offer.bounds;
-        set(waiting, "capacity", capacity, 1..=CAPACITY_MAX)?;
-        set(limit_bytes, "max_size_bytes", max_size_bytes, 1..=LIMIT_BYTES)?;
-        // The limit is on the payload; what is queued is the frame.
-        *limit_bytes = limit_bytes.saturating_add(giusto_core::frame::data::HEADER_BYTES as u32);
-        offer.limit = limit(min_sep_ns, burst, jitter_ns)?;
-        let flow = self.core.advertise(ClientId(client), TopicId(topic), &offer);
-        flow.map(|id| id.0).map_err(Raise::raise)
+        let default = Offer::default().bounds;
+        let largest = whole_or("max_size_bytes", max_size_bytes, 1..=LIMIT_BYTES, default.limit_bytes)?;
+        let bounds = Bounds {
+            capacity: whole_or("capacity", capacity, 1..=CAPACITY_MAX, default.capacity)?,
+            // What a client offers is the payload; what is queued is the frame.
+            limit_bytes: largest.saturating_add(HEADER_BYTES as u32),
+        };
+        let offer = Offer { bounds, limit: limit(min_sep_ns, burst, jitter_ns)? };
+        let (client, topic) = (ClientId(id("client", client)?), TopicId(id("topic", topic)?));
+        self.core.advertise(client, topic, &offer).map(|flow| flow.0).map_err(Raise::raise)
     }
 
     /// The flow ends; what waits in it is still forwarded.
-    fn unadvertise(&mut self, flow: u32) -> PyResult<()> {
-        self.core.unadvertise(FlowId(flow)).map_err(Raise::raise)
+    fn unadvertise(&mut self, flow: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.unadvertise(FlowId(id("flow", flow)?)).map_err(Raise::raise)
     }
 
     /// The client receives what matches from now on; returns the number of the subscription.
     #[pyo3(signature = (client, pattern, *, filter=None, need=None))]
     fn subscribe(
         &mut self,
-        client: u32,
+        client: &Bound<'_, PyAny>,
         pattern: &str,
         filter: Option<&str>,
         need: Option<PyNeed>,
     ) -> PyResult<u32> {
         let filter: Option<Filter> = filter.map(str::parse).transpose().map_err(Raise::raise)?;
         let need = need.map(|need| need.0).unwrap_or_default();
-        let id = self.core.subscribe(ClientId(client), pattern, filter.as_ref(), &need);
+        let id = self.core.subscribe(ClientId(id("client", client)?), pattern, filter.as_ref(), &need);
         id.map(|id| id.0).map_err(Raise::raise)
     }
 
     /// The subscription ends; what already waits for its client is still delivered.
-    fn unsubscribe(&mut self, subscription: u32) -> PyResult<()> {
-        self.core.unsubscribe(SubscriptionId(subscription)).map_err(Raise::raise)
+    fn unsubscribe(&mut self, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.core.unsubscribe(SubscriptionId(id("subscription", subscription)?)).map_err(Raise::raise)
     }
 
     /// Takes in a data frame that a client sent.
-    fn ingest(&mut self, now: Nanos, client: u32, frame: &[u8]) -> PyResult<()> {
+    fn ingest(&mut self, now: &Bound<'_, PyAny>, client: &Bound<'_, PyAny>, frame: &[u8]) -> PyResult<()> {
+        let (now, client) = (instant("now", now)?, ClientId(id("client", client)?));
         match Decoder::default().decode(frame).map_err(Raise::raise)? {
             Decoded::Frame { frame: Frame::Data(data), consumed } => {
-                self.core.ingest(now, ClientId(client), &frame[..consumed], &data).map_err(Raise::raise)
+                self.core.ingest(now, client, &frame[..consumed], &data).map_err(Raise::raise)
             }
             _ => Err(exception("ProtocolError", ("not a whole data frame", 0))),
         }
     }
 
     /// Takes in a message as if the flow's client had sent it in a frame.
-    #[pyo3(signature = (now, flow, payload, *, priority=0, sequence=0, sent_ns=None, intended_ns=None, timeout_ns=0, attributes=None))]
+    #[pyo3(signature = (
+        now, flow, payload, *, priority=None, sequence=None, sent_ns=None, intended_ns=None, timeout_ns=None,
+        attributes=None
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn publish(
         &mut self,
-        now: Nanos,
-        flow: u32,
+        now: &Bound<'_, PyAny>,
+        flow: &Bound<'_, PyAny>,
         payload: &[u8],
-        priority: u8,
-        sequence: u64,
-        sent_ns: Option<Nanos>,
-        intended_ns: Option<Nanos>,
-        timeout_ns: Nanos,
+        priority: Option<&Bound<'_, PyAny>>,
+        sequence: Option<&Bound<'_, PyAny>>,
+        sent_ns: Option<&Bound<'_, PyAny>>,
+        intended_ns: Option<&Bound<'_, PyAny>>,
+        timeout_ns: Option<&Bound<'_, PyAny>>,
         attributes: Option<&[u8]>,
     ) -> PyResult<()> {
-        let t_sent_ns = sent_ns.unwrap_or(now);
-        let t_intended_ns = intended_ns.unwrap_or(t_sent_ns);
+        let (now, flow) = (instant("now", now)?, FlowId(id("flow", flow)?));
+        let t_sent_ns = whole_or("sent_ns", sent_ns, Nanos::MIN..=Nanos::MAX, now)?;
         let header = DataHeader {
-            priority,
+            priority: whole_or("priority", priority, 0..=PRIORITY_MAX, 0)?,
             flags: 0,
-            stream: flow,
+            stream: flow.0,
             source: 0,
-            sequence,
-            t_intended_ns,
+            sequence: whole_or("sequence", sequence, 0..=u64::MAX, 0)?,
+            t_intended_ns: whole_or("intended_ns", intended_ns, Nanos::MIN..=Nanos::MAX, t_sent_ns)?,
             t_sent_ns,
-            timeout_ns,
+            timeout_ns: whole_or("timeout_ns", timeout_ns, 0..=Nanos::MAX, 0)?,
         };
         let data = Data { header, attributes: attributes.unwrap_or_default(), payload };
         self.frame.clear();
         data.encode(&mut self.frame, LIMIT_BYTES).map_err(Raise::raise)?;
-        let client =
-            self.core.owner(FlowId(flow)).ok_or_else(|| ChangeError::unknown("flow", flow).raise())?;
+        let client = self.core.owner(flow).ok_or_else(|| ChangeError::unknown("flow", flow.0).raise())?;
         self.core.ingest(now, client, &self.frame, &data).map_err(Raise::raise)
     }
 
     /// Spends one quantum: None when nothing waits, else "fragment", "expired" or "forwarded", and to how many clients.
-    fn step(&mut self, now: Nanos) -> Option<(&'static str, usize)> {
-        self.core.step(now).map(|step| match step {
+    fn step(&mut self, now: &Bound<'_, PyAny>) -> PyResult<Option<(&'static str, usize)>> {
+        Ok(self.core.step(instant("now", now)?).map(|step| match step {
             Step::Fragment => ("fragment", 0),
             Step::Expired => ("expired", 0),
             Step::Forwarded(clients) => ("forwarded", clients),
-        })
+        }))
     }
 
     /// The message that the client's link carries next.
-    fn take(&mut self, now: Nanos, client: u32) -> Option<PyDelivery> {
-        let token = self.core.take(now, ClientId(client))?;
+    fn take(&mut self, now: &Bound<'_, PyAny>, client: &Bound<'_, PyAny>) -> PyResult<Option<PyDelivery>> {
+        let Some(token) = self.core.take(instant("now", now)?, ClientId(id("client", client)?)) else {
+            return Ok(None);
+        };
         let delivery = self.core.delivery(token).and_then(PyDelivery::new);
         self.core.finish(token);
-        delivery
+        Ok(delivery)
     }
 
     /// Clients whose queue was full while the overflow policy is to disconnect them.
@@ -229,8 +244,8 @@ impl PyEngine {
     }
 
     /// Messages that wait for a client.
-    fn waiting_for(&self, client: u32) -> usize {
-        self.core.waiting_for(ClientId(client))
+    fn waiting_for(&self, client: &Bound<'_, PyAny>) -> PyResult<usize> {
+        Ok(self.core.waiting_for(ClientId(id("client", client)?)))
     }
 
     /// W, MatrixIN and MatrixOUT as they are now.
@@ -247,8 +262,12 @@ impl PyEngine {
 
     /// What became of messages, of one topic or of all.
     #[pyo3(signature = (topic=None))]
-    fn counters<'py>(&self, py: Python<'py>, topic: Option<u32>) -> PyResult<Bound<'py, PyDict>> {
-        let counters: Counters = match topic {
+    fn counters<'py>(
+        &self,
+        py: Python<'py>,
+        topic: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let counters = match topic.map(|topic| id("topic", topic)).transpose()? {
             None => self.core.totals(),
             Some(topic) => *self
                 .core
@@ -267,22 +286,6 @@ impl PyEngine {
     }
 }
 
-/// Replaces a default by what Python gave, if it gave something.
-fn set<T>(
-    field: &mut T,
-    name: &str,
-    value: Option<&Bound<'_, PyAny>>,
-    range: std::ops::RangeInclusive<T>,
-) -> PyResult<()>
-where
-    T: TryFrom<i128> + PartialOrd + std::fmt::Display,
-{
-    if let Some(value) = value {
-        *field = whole(name, value, range)?;
-    }
-    Ok(())
-}
-
 /// One message per `min_sep_ns`, if that is given.
 fn limit(
     min_sep_ns: Option<&Bound<'_, PyAny>>,
@@ -292,18 +295,18 @@ fn limit(
     let Some(min_sep_ns) = min_sep_ns else {
         return match burst.or(jitter_ns) {
             None => Ok(None),
-            Some(_) => Err(exception(
-                "InvalidInput",
-                ("min_sep_ns", "None", "a separation that burst and jitter_ns go with"),
-            )),
+            Some(_) => {
+                let expected = "a separation that burst and jitter_ns go with";
+                Err(exception("InvalidInput", ("min_sep_ns", "None", expected)))
+            }
         };
     };
-    let mut limit = Limit::min_sep(whole("min_sep_ns", min_sep_ns, 1..=Nanos::MAX)?);
-    let mut messages = 1;
-    set(&mut messages, "burst", burst, 1..=i64::MAX)?;
-    limit.burst = Burst::messages(messages);
-    set(&mut limit.jitter_ns, "jitter_ns", jitter_ns, 0..=Nanos::MAX)?;
-    Ok(Some(limit))
+    Ok(Some(Limit {
+        count: 1,
+        period_ns: whole("min_sep_ns", min_sep_ns, 1..=Nanos::MAX)?,
+        burst: Burst::messages(whole_or("burst", burst, 1..=i64::MAX, 1)?),
+        jitter_ns: whole_or("jitter_ns", jitter_ns, 0..=Nanos::MAX, 0)?,
+    }))
 }
 
 fn ones(matrix: Vec<Vec<bool>>) -> Vec<Vec<u32>> {

@@ -1,8 +1,5 @@
 //! Core errors as the exceptions of `giusto.errors`: the one place where they are converted.
 
-use std::fmt::Display;
-use std::ops::RangeInclusive;
-
 use giusto_core::engine::IngestError;
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::frame::{EncodeError, FrameError};
@@ -91,18 +88,6 @@ impl Raise for EncodeError {
             Self::TooLarge { field, bytes, limit } => exception("TooLarge", (field, bytes, limit)),
         }
     }
-}
-
-/// The whole number `value`, if it is one and within `range`; else `InvalidInput` with the field's name.
-pub(crate) fn whole<T>(field: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<T>) -> PyResult<T>
-where
-    T: TryFrom<i128> + PartialOrd + Display,
-{
-    let number = value.extract::<i128>().ok().and_then(|number| T::try_from(number).ok());
-    number.filter(|number| range.contains(number)).ok_or_else(|| {
-        let expected = format!("a whole number from {} to {}", range.start(), range.end());
-        Invalid::new(field, value, expected).raise()
-    })
 }
 
 impl Raise for BlockError {

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::errors::{Raise, exception, whole};
+use crate::errors::{Raise, exception};
+use crate::number::whole;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FRAME_LIMIT_BYTES", LIMIT_BYTES)?;

@@ -4,7 +4,8 @@ use giusto_core::input::{REGISTRY, Share, TICKS};
 use giusto_sim::server::{Arrival, Change, Flow, Run, Server, Ties};
 use pyo3::prelude::*;
 
-use crate::errors::{Raise, exception, whole};
+use crate::errors::{Raise, exception};
+use crate::number::{whole, whole_or};
 
 /// What a topic is allotted; a policy reads the fields that it knows.
 #[pyclass(name = "Share", module = "giusto._core", frozen, eq, from_py_object)]
@@ -22,23 +23,15 @@ impl PyShare {
         period_ns: Option<&Bound<'_, PyAny>>,
         deadline_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut share = Share::default();
-        if let Some(value) = weight {
-            share.weight = whole("weight", value, 1..=u32::MAX)?;
-        }
-        if let Some(value) = rate {
-            share.rate = whole("rate", value, 1..=u32::MAX)?;
-        }
-        if let Some(value) = virtual_deadline {
-            share.virtual_deadline = Some(whole("virtual_deadline", value, 0..=u64::MAX)?);
-        }
-        if let Some(value) = period_ns {
-            share.period_ns = whole("period_ns", value, 1..=i64::MAX)?;
-        }
-        if let Some(value) = deadline_ns {
-            share.deadline_ns = whole("deadline_ns", value, 1..=i64::MAX)?;
-        }
-        Ok(Self(share))
+        let default = Share::default();
+        let ticks = virtual_deadline.map(|value| whole("virtual_deadline", value, 0..=u64::MAX));
+        Ok(Self(Share {
+            weight: whole_or("weight", weight, 1..=u32::MAX, default.weight)?,
+            rate: whole_or("rate", rate, 1..=u32::MAX, default.rate)?,
+            virtual_deadline: ticks.transpose()?,
+            period_ns: whole_or("period_ns", period_ns, 1..=i64::MAX, default.period_ns)?,
+            deadline_ns: whole_or("deadline_ns", deadline_ns, 1..=i64::MAX, default.deadline_ns)?,
+        }))
     }
 
     #[getter]

@@ -7,6 +7,7 @@ mod errors;
 mod frame;
 mod input;
 mod matching;
+mod number;
 mod output;
 mod policer;
 mod record;

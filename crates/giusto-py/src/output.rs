@@ -5,11 +5,11 @@ use giusto_core::id::Nanos;
 use giusto_core::output::{
     Admission, Expiry, Link, Lost, Metrics, Outgoing, OutputQueue, Overflow, POLICIES, Reason, Terms, policy,
 };
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::Raise;
+use crate::number::{id, instant, whole_or};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyOutgoing>()?;
@@ -25,36 +25,6 @@ fn output_policies() -> Vec<&'static str> {
     POLICIES.iter().map(|policy| policy.name).collect()
 }
 
-/// A Python integer of any size; what does not fit its field is `InvalidInput`, not `OverflowError`.
-struct Whole<'py>(Bound<'py, PyAny>);
-
-impl<'py> FromPyObject<'_, 'py> for Whole<'py> {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        // As operator.index does: also what can stand for an integer, such as the integers of numpy.
-        if object.hasattr("__index__")? {
-            return Ok(Self(object.call_method0("__index__")?));
-        }
-        Err(PyTypeError::new_err(format!("expected an integer, got {}", object.get_type().name()?)))
-    }
-}
-
-impl Whole<'_> {
-    fn fit<T: TryFrom<i64>>(&self, field: &str) -> PyResult<T> {
-        let number = self.0.extract::<i64>().ok().and_then(|number| T::try_from(number).ok());
-        number.ok_or_else(|| {
-            let expected = format!("a whole number of {} bits", 8 * size_of::<T>());
-            Invalid::new(field, &self.0, expected).raise()
-        })
-    }
-}
-
-/// `value` if given, else `default`.
-fn fit_or<T: TryFrom<i64>>(field: &str, value: Option<Whole<'_>>, default: T) -> PyResult<T> {
-    value.map_or(Ok(default), |value| value.fit(field))
-}
-
 /// A message that waits for a link.
 #[pyclass(name = "Outgoing", module = "giusto._core", frozen, eq)]
 #[derive(Clone, PartialEq)]
@@ -65,18 +35,18 @@ impl PyOutgoing {
     #[new]
     #[pyo3(signature = (token, *, published_ns, size_bytes=None, priority=None, timeout_ns=None))]
     fn new(
-        token: Whole<'_>,
-        published_ns: Whole<'_>,
-        size_bytes: Option<Whole<'_>>,
-        priority: Option<Whole<'_>>,
-        timeout_ns: Option<Whole<'_>>,
+        token: &Bound<'_, PyAny>,
+        published_ns: &Bound<'_, PyAny>,
+        size_bytes: Option<&Bound<'_, PyAny>>,
+        priority: Option<&Bound<'_, PyAny>>,
+        timeout_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         Ok(Self(Outgoing {
-            token: token.fit("token")?,
-            size_bytes: fit_or("size_bytes", size_bytes, 0)?,
-            priority: fit_or("priority", priority, 0)?,
-            published_ns: published_ns.fit("published_ns")?,
-            timeout_ns: fit_or("timeout_ns", timeout_ns, 0)?,
+            token: id("token", token)?,
+            size_bytes: whole_or("size_bytes", size_bytes, 0..=u32::MAX, 0)?,
+            priority: whole_or("priority", priority, 0..=u8::MAX, 0)?,
+            published_ns: instant("published_ns", published_ns)?,
+            timeout_ns: whole_or("timeout_ns", timeout_ns, Nanos::MIN..=Nanos::MAX, 0)?,
         }))
     }
 
@@ -125,22 +95,27 @@ impl PyTerms {
     #[pyo3(signature = (*, deadline_ns, price=0.0, penalty=0.0, nodenum=None, mean_ns_per_kb=0.0,
                         variance_ns2_per_kb2=0.0, subscriber_delay_ns=None))]
     fn new(
-        deadline_ns: Whole<'_>,
+        deadline_ns: &Bound<'_, PyAny>,
         price: f64,
         penalty: f64,
-        nodenum: Option<Whole<'_>>,
+        nodenum: Option<&Bound<'_, PyAny>>,
         mean_ns_per_kb: f64,
         variance_ns2_per_kb2: f64,
-        subscriber_delay_ns: Option<Whole<'_>>,
+        subscriber_delay_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         Ok(Self(Terms {
-            deadline_ns: deadline_ns.fit("deadline_ns")?,
+            deadline_ns: instant("deadline_ns", deadline_ns)?,
             price,
             penalty,
-            nodenum: fit_or("nodenum", nodenum, 0)?,
+            nodenum: whole_or("nodenum", nodenum, 0..=u32::MAX, 0)?,
             mean_ns_per_kb,
             variance_ns2_per_kb2,
-            subscriber_delay_ns: fit_or("subscriber_delay_ns", subscriber_delay_ns, 0)?,
+            subscriber_delay_ns: whole_or(
+                "subscriber_delay_ns",
+                subscriber_delay_ns,
+                Nanos::MIN..=Nanos::MAX,
+                0,
+            )?,
         }))
     }
 
@@ -224,30 +199,32 @@ impl PyOutputQueue {
     #[allow(clippy::too_many_arguments, reason = "keyword-only in Python")]
     fn new(
         policy: &str,
-        capacity: Option<Whole<'_>>,
+        capacity: Option<&Bound<'_, PyAny>>,
         overflow: &str,
         expiry: Option<&str>,
         weight: Option<f64>,
         epsilon: Option<f64>,
-        processing_delay_ns: Option<Whole<'_>>,
-        mean_transmission_ns: Option<Whole<'_>>,
+        processing_delay_ns: Option<&Bound<'_, PyAny>>,
+        mean_transmission_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let default = Link::default();
         let link = Link {
-            processing_delay_ns: fit_or(
+            processing_delay_ns: whole_or(
                 "processing_delay_ns",
                 processing_delay_ns,
+                Nanos::MIN..=Nanos::MAX,
                 default.processing_delay_ns,
             )?,
-            mean_transmission_ns: fit_or(
+            mean_transmission_ns: whole_or(
                 "mean_transmission_ns",
                 mean_transmission_ns,
+                Nanos::MIN..=Nanos::MAX,
                 default.mean_transmission_ns,
             )?,
             epsilon: epsilon.unwrap_or(default.epsilon),
             weight: weight.unwrap_or(default.weight),
         };
-        let capacity = fit_or("capacity", capacity, 1024)?;
+        let capacity = whole_or("capacity", capacity, 0..=usize::MAX, 1024)?;
         let make = || {
             let expiry = expiry.map(Expiry::named).transpose()?;
             let chosen = self::policy(policy)?;
@@ -261,13 +238,13 @@ impl PyOutputQueue {
     #[pyo3(signature = (now_ns, message, terms=Vec::new()))]
     fn push(
         &mut self,
-        now_ns: Whole<'_>,
+        now_ns: &Bound<'_, PyAny>,
         message: &PyOutgoing,
         terms: Vec<PyRef<'_, PyTerms>>,
     ) -> PyResult<(&'static str, Losses)> {
         let terms: Vec<Terms> = terms.iter().map(|terms| terms.0).collect();
         self.lost.clear();
-        let admission = self.core.push(now_ns.fit("now_ns")?, message.0, &terms, &mut self.lost);
+        let admission = self.core.push(instant("now_ns", now_ns)?, message.0, &terms, &mut self.lost);
         let outcome = match admission.map_err(Invalid::raise)? {
             Admission::Queued => "queued",
             Admission::Refused => "refused",
@@ -277,9 +254,9 @@ impl PyOutputQueue {
     }
 
     /// The message to send, if there is one, and those found expired.
-    fn pop(&mut self, now_ns: Whole<'_>) -> PyResult<(Option<PyOutgoing>, Losses)> {
+    fn pop(&mut self, now_ns: &Bound<'_, PyAny>) -> PyResult<(Option<PyOutgoing>, Losses)> {
         self.lost.clear();
-        let message = self.core.pop(now_ns.fit("now_ns")?, &mut self.lost);
+        let message = self.core.pop(instant("now_ns", now_ns)?, &mut self.lost);
         Ok((message.map(PyOutgoing), losses(&self.lost)))
     }
 
@@ -326,14 +303,14 @@ impl PyOutputQueue {
     }
 
     #[setter]
-    fn set_mean_transmission_ns(&mut self, mean_transmission_ns: Whole<'_>) -> PyResult<()> {
-        let mean_transmission_ns = mean_transmission_ns.fit("mean_transmission_ns")?;
+    fn set_mean_transmission_ns(&mut self, mean_transmission_ns: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mean_transmission_ns = instant("mean_transmission_ns", mean_transmission_ns)?;
         self.core.set_mean_transmission_ns(mean_transmission_ns).map_err(Invalid::raise)
     }
 
     /// The metrics of a queued message, or None if it is not queued or the policy has none.
-    fn metrics(&self, now_ns: Whole<'_>, token: Whole<'_>) -> PyResult<Option<PyMetrics>> {
-        let metrics = self.core.metrics(now_ns.fit("now_ns")?, token.fit("token")?);
+    fn metrics(&self, now_ns: &Bound<'_, PyAny>, token: &Bound<'_, PyAny>) -> PyResult<Option<PyMetrics>> {
+        let metrics = self.core.metrics(instant("now_ns", now_ns)?, id("token", token)?);
         Ok(metrics.map(PyMetrics::from))
     }
 }

@@ -4,7 +4,8 @@ use giusto_core::error::Invalid;
 use giusto_core::policer::{Burst, Limit, Policer as Core};
 use pyo3::prelude::*;
 
-use crate::errors::{Raise, whole};
+use crate::errors::Raise;
+use crate::number::whole;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Policer>()

@@ -13,7 +13,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{Raise, whole};
+use crate::errors::Raise;
+use crate::number::whole;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RECORD_VERSION", VERSION)?;

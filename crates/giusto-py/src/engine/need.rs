@@ -4,7 +4,7 @@ use giusto_core::engine::Need;
 use giusto_core::output::{NO_DEADLINE_NS, SPAN_NS_MAX, Terms};
 use pyo3::prelude::*;
 
-use crate::errors::whole;
+use crate::number::{whole, whole_or};
 
 /// Deadline, price, penalty and path of a subscription, and the bound that was proved for it.
 #[pyclass(name = "Need", module = "giusto._core", frozen, from_py_object)]
@@ -15,33 +15,30 @@ pub(crate) struct PyNeed(pub(crate) Need);
 impl PyNeed {
     #[new]
     #[pyo3(signature = (
-        *, deadline_ns=None, price=0.0, penalty=0.0, nodenum=0, mean_ns_per_kb=0.0, variance_ns2_per_kb2=0.0,
-        subscriber_delay_ns=0, bound_ns=None
+        *, deadline_ns=None, price=0.0, penalty=0.0, nodenum=None, mean_ns_per_kb=0.0, variance_ns2_per_kb2=0.0,
+        subscriber_delay_ns=None, bound_ns=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         deadline_ns: Option<&Bound<'_, PyAny>>,
         price: f64,
         penalty: f64,
-        nodenum: u32,
+        nodenum: Option<&Bound<'_, PyAny>>,
         mean_ns_per_kb: f64,
         variance_ns2_per_kb2: f64,
-        subscriber_delay_ns: i64,
-        bound_ns: Option<i64>,
+        subscriber_delay_ns: Option<&Bound<'_, PyAny>>,
+        bound_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let deadline_ns = match deadline_ns {
-            Some(value) => whole("deadline_ns", value, 1..=SPAN_NS_MAX)?,
-            None => NO_DEADLINE_NS,
-        };
         let terms = Terms {
-            deadline_ns,
+            deadline_ns: whole_or("deadline_ns", deadline_ns, 1..=SPAN_NS_MAX, NO_DEADLINE_NS)?,
             price,
             penalty,
-            nodenum,
+            nodenum: whole_or("nodenum", nodenum, 0..=u32::MAX, 0)?,
             mean_ns_per_kb,
             variance_ns2_per_kb2,
-            subscriber_delay_ns,
+            subscriber_delay_ns: whole_or("subscriber_delay_ns", subscriber_delay_ns, 0..=SPAN_NS_MAX, 0)?,
         };
+        let bound_ns = bound_ns.map(|value| whole("bound_ns", value, 0..=i64::MAX)).transpose()?;
         let terms = (terms != Terms::NONE).then_some(terms);
         Ok(Self(Need { terms, bound_ns }))
     }

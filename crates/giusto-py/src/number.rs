@@ -1,0 +1,44 @@
+//! Whole numbers from Python: what does not fit its field is `InvalidInput` with the field's name.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use giusto_core::error::Invalid;
+use pyo3::prelude::*;
+
+use crate::errors::Raise;
+
+/// The whole number `value`, if it is one and within `range`.
+pub(crate) fn whole<T>(field: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<T>) -> PyResult<T>
+where
+    T: TryFrom<i128> + PartialOrd + Display,
+{
+    let number = value.extract::<i128>().ok().and_then(|number| T::try_from(number).ok());
+    number.filter(|number| range.contains(number)).ok_or_else(|| {
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        Invalid::new(field, value, expected).raise()
+    })
+}
+
+/// The same if `value` is given, else `default`.
+pub(crate) fn whole_or<T>(
+    field: &str,
+    value: Option<&Bound<'_, PyAny>>,
+    range: RangeInclusive<T>,
+    default: T,
+) -> PyResult<T>
+where
+    T: TryFrom<i128> + PartialOrd + Display,
+{
+    value.map_or(Ok(default), |value| whole(field, value, range))
+}
+
+/// The number of a client, topic, flow or subscription.
+pub(crate) fn id(field: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    whole(field, value, 0..=u32::MAX)
+}
+
+/// An instant.
+pub(crate) fn instant(field: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    whole(field, value, i64::MIN..=i64::MAX)
+}
