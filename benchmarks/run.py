@@ -1,8 +1,9 @@
 """Run every benchmark program and write what they measured to docs/benchmarks.md.
 
 A program is a file `src/bin/<name>.rs`, or `<name>.py` beside this one. It prints one JSON line per
-figure, `{"bench": …, "case": …, "value": …, "unit": …}`, and compares within one run. With names as
-arguments only those programs run, and nothing is written.
+figure, `{"bench": …, "case": …, "value": …, "unit": …}`, and compares within one run. Cases called
+`row | column` become a table with those rows and columns. With names as arguments only those programs
+run, and nothing is written.
 """
 
 from __future__ import annotations
@@ -37,6 +38,55 @@ class Figure:
     case: str
     value: float
     unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a figure should be: at least or at most `limit`."""
+
+    title: str
+    bench: str
+    case: str
+    limit: float
+    at_most: bool = False
+
+    def figure(self, measured: dict[str, list[Figure]]) -> Figure | None:
+        """The figure that tells, if it was measured."""
+        every = (figure for found in measured.values() for figure in found)
+        return next((figure for figure in every if (figure.bench, figure.case) == (self.bench, self.case)), None)
+
+    def row(self, measured: dict[str, list[Figure]]) -> list[str]:
+        """A line of the table of aims."""
+        figure = self.figure(measured)
+        assert figure is not None
+        kept = figure.value <= self.limit if self.at_most else figure.value >= self.limit
+        wanted = f"{'≤' if self.at_most else '≥'} {readable(self.limit)} {figure.unit}"
+        return [self.title, wanted, readable(figure.value), "yes" if kept else "**no**"]
+
+
+AIMS = [
+    *(
+        aim
+        for policy in ("twrr", "fair")
+        for aim in (
+            Aim(f"{policy}: enqueue + dequeue, 100 clients × 1,000 topics, all busy", "scheduling",
+                f"{policy}, all | 1000 topics", 5),
+            Aim(f"{policy}: 10,000 topics against 10, the same 1,000 busy flows", "scheduling",
+                f"{policy}, active | 10000 against 10", 1.5, at_most=True),
+            Aim(f"{policy}: 10,000 topics against 10, every flow busy (a million flows against a thousand)",
+                "scheduling", f"{policy}, all | 10000 against 10", 1.5, at_most=True),
+        )
+    ),
+    *(
+        Aim(f"matching: {load}, 100,000 selective subscriptions", "matching",
+            f"{load}, 100000 subscriptions | scan to index", 50)
+        for load in ("stock", "prefix", "range", "mixed")
+    ),
+    Aim("memory: idle (client, topic) pair", "memory", "idle (client, topic) pair, policed", 128, at_most=True),
+    Aim("memory: 1 million queued messages of 128 bytes", "memory",
+        "1 million queued messages of 128 bytes", 250, at_most=True),
+    Aim("import giusto", "import", "import giusto, added", 100, at_most=True),
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +156,29 @@ def by_bench(found: list[Figure]) -> dict[str, list[Figure]]:
     return groups
 
 
+def grid(found: list[Figure]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a bench: one row per case, or the rows and columns that its cases name."""
+    if not all(" | " in figure.case for figure in found):
+        rows = [[figure.case, readable(figure.value), figure.unit] for figure in found]
+        return ["case", "value", "unit"], rows
+    columns: dict[str, None] = {}
+    cells: dict[str, dict[str, str]] = {}
+    for figure in found:
+        row, column = figure.case.split(" | ", 1)
+        title = f"{column}, {figure.unit}"
+        columns[title] = None
+        cells.setdefault(row, {})[title] = readable(figure.value)
+    return ["case", *columns], [[row, *(own.get(title, "") for title in columns)] for row, own in cells.items()]
+
+
 def table(bench: str, found: list[Figure]) -> Table:
     """One benchmark for the terminal."""
+    header, rows = grid(found)
     drawn = Table(title=bench, title_justify="left")
-    drawn.add_column("case")
-    drawn.add_column("value", justify="right")
-    drawn.add_column("unit")
-    for figure in found:
-        drawn.add_row(figure.case, readable(figure.value), figure.unit)
+    for number, title in enumerate(header):
+        drawn.add_column(title, justify="left" if number == 0 or title == "unit" else "right")
+    for row in rows:
+        drawn.add_row(*row)
     return drawn
 
 
@@ -129,14 +194,21 @@ def page(measured: dict[str, list[Figure]], *, machine: str, date: str) -> str:
         f"Measured on {date} on {machine}. `make bench` measures again and rewrites this page.",
         "Compare ratios: they are taken within one run. Absolute figures belong to this machine.",
     ]
+    reached = [aim.row(measured) for aim in AIMS if aim.figure(measured) is not None]
+    if reached:
+        parts += ["## What was aimed at", markdown(["aim", "wanted", "measured", "reached"], reached)]
     for program, found in measured.items():
         for bench, rows in by_bench(found).items():
             parts.append(f"## {bench}")
             parts.append(f"`.venv/bin/python benchmarks/run.py {program}`")
-            lines = ["| case | value | unit |", "|---|---:|---|"]
-            lines += [f"| {row.case} | {readable(row.value)} | {row.unit} |" for row in rows]
-            parts.append("\n".join(lines))
+            parts.append(markdown(*grid(rows)))
     return "\n\n".join(parts) + "\n"
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table; numbers to the right."""
+    rule = "|" + "|".join("---" if title in {"case", "unit", "aim"} else "---:" for title in header) + "|"
+    return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
 def machine() -> str:

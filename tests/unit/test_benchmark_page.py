@@ -36,6 +36,23 @@ def test_the_page_has_one_table_per_bench_with_its_command(run: ModuleType) -> N
     assert page.count("benchmarks/run.py input`") == page.count("## ") == 2
 
 
+def test_cases_that_name_rows_and_columns_become_a_table(run: ModuleType) -> None:
+    lines = [
+        '{"bench": "a", "case": "x | one", "value": 1, "unit": "ns"}',
+        '{"bench": "a", "case": "x | two", "value": 2, "unit": "B"}',
+        '{"bench": "a", "case": "y | two", "value": 3, "unit": "B"}',
+    ]
+    page = run.page({"input": run.figures(lines)}, machine="a machine", date="2026-01-31")
+    assert "| case | one, ns | two, B |\n|---|---:|---:|\n| x | 1 | 2 |\n| y |  | 3 |" in page
+
+
+def test_an_aim_that_is_missed_is_said_so(run: ModuleType) -> None:
+    line = '{{"bench": "memory", "case": "1 million queued messages of 128 bytes", "value": {}, "unit": "MB"}}'
+    for value, verdict in ((227, "yes"), (251, "**no**")):
+        found = {"memory": run.figures([line.format(value)])}
+        assert f"| ≤ 250 MB | {value} | {verdict} |" in run.page(found, machine="a machine", date="2026-01-31")
+
+
 @pytest.mark.parametrize(
     "line", ["hello", '{"bench": "a"}', "3", '{"bench":"a","case":"b","value":"x","unit":"c"}']
 )

@@ -102,7 +102,7 @@ fn per_event(events: &[Vec<u8>], mut matching: impl FnMut(Attributes<'_>) -> usi
 
 fn measure(workload: &Workload, size: usize) {
     let say = |what: &str, value: f64, unit: &str| {
-        report("matching", &format!("{}/{size}/{what}", workload.name), value, unit);
+        report("matching", &format!("{}, {size} subscriptions | {what}", workload.name), value, unit);
     };
     let mut random = Random::new(7);
     let filters: Vec<Filter> = (0..size).map(|_| parse((workload.filter)(&mut random))).collect();
@@ -145,12 +145,12 @@ fn measure(workload: &Workload, size: usize) {
         scan_ns.push(scanned);
         ratios.push(scanned / index);
     }
-    say("bytes_per_subscription", matcher.filter_bytes() as f64 / size as f64, "bytes");
+    say("memory", matcher.filter_bytes() as f64 / size as f64, "bytes");
     let unsubscribe_ns =
         time_ns(|| (0..size as u32).for_each(|i| matcher.unsubscribe(SubscriptionId(i)).expect("known")));
     say("index", median(&mut index_ns), "ns/event");
     say("scan", median(&mut scan_ns), "ns/event");
-    say("scan_to_index", median(&mut ratios), "ratio");
+    say("scan to index", median(&mut ratios), "ratio");
     say("matched", matched as f64 / many.len() as f64, "subscriptions/event");
     say("subscribe", subscribe_ns / size as f64, "ns");
     say("unsubscribe", unsubscribe_ns / size as f64, "ns");
@@ -174,7 +174,12 @@ fn measure_fanout(size: usize) {
         .0
     };
     let mut rounds: Vec<f64> = (0..ROUNDS).map(|_| round()).collect();
-    report("matching", &format!("unfiltered/{size}/index"), median(&mut rounds), "ns/event");
+    report(
+        "fan-out without a filter",
+        &format!("{size} subscriptions of one topic"),
+        median(&mut rounds),
+        "ns/event",
+    );
 }
 
 /// Ten thousand topics with one filter each: what the index costs when nothing is shared.
@@ -188,7 +193,12 @@ fn measure_spread() {
         matcher.subscribe(SubscriptionId(i), &name, Some(&filter)).expect("a new subscription");
     }
     let bytes = matcher.filter_bytes() as f64 / 10_000.0;
-    report("matching", "one_filter_per_topic/10000/bytes_per_subscription", bytes, "bytes");
+    report(
+        "fan-out without a filter",
+        "memory of one filter on each of 10000 topics",
+        bytes,
+        "bytes per filter",
+    );
 }
 
 fn main() {

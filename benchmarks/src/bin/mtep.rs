@@ -198,7 +198,7 @@ fn compare(load: Load, length: usize) {
     }
     let after = fast.queue.work();
     let (fast_ns, plain_ns) = (median(&mut fast_ns), median(&mut plain_ns));
-    let case = |what: &str| format!("{} n={length} {what}", load.name);
+    let case = |what: &str| format!("{}, {length} messages | {what}", load.name);
     let per_dequeue = |count: u64| count as f64 / dequeues as f64;
     report("mtep", &case("pseudocode"), plain_ns, "ns/dequeue");
     report("mtep", &case("mtep"), fast_ns, "ns/dequeue");
@@ -232,7 +232,7 @@ fn plain_path(names: &[&str]) {
         }
     }
     for (name, times) in names.iter().zip(&mut times) {
-        report("output", name, median(times) / f64::from(MESSAGES), "ns/push+pop");
+        report("output push + pop", name, median(times) / f64::from(MESSAGES), "ns");
     }
 }
 

@@ -103,7 +103,7 @@ fn compare(name: &str, load: &str, active: u32, backlog: usize, rounds: usize) {
     }
     let ns: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
     for (topics, ns) in sizes.iter().zip(&ns) {
-        report("scheduling", &format!("{name}, {load}, {topics} topics"), 1e3 / ns, "million messages/s");
+        report("scheduling", &format!("{name}, {load} | {topics} topics"), 1e3 / ns, "million/s");
     }
-    report("scheduling", &format!("{name}, {load}, 10000 topics against 10"), ns[3] / ns[0], "times slower");
+    report("scheduling", &format!("{name}, {load} | 10000 against 10"), ns[3] / ns[0], "times slower");
 }

@@ -21,6 +21,7 @@ pub struct Delivery<'a> {
 pub(super) struct Waiting {
     pub(super) message: MessageId,
     pub(super) client: ClientId,
+    pub(super) topic: TopicId,
     /// What the publisher promised, 0 if nothing: its flow may be gone before the delivery is.
     pub(super) min_sep_ns: Nanos,
     pub(super) subscriptions: Vec<SubscriptionId>,
@@ -36,20 +37,15 @@ pub(super) struct Deliveries {
 impl Deliveries {
     /// A delivery of `message` to `client`, for one subscription so far.
     #[inline]
-    pub(super) fn insert(
-        &mut self,
-        message: MessageId,
-        client: ClientId,
-        min_sep_ns: Nanos,
-        first: SubscriptionId,
-    ) -> u32 {
+    pub(super) fn insert(&mut self, new: Waiting, first: SubscriptionId) -> u32 {
         if let Some(token) = self.free.pop() {
             let entry = &mut self.entries[token as usize];
-            (entry.message, entry.client, entry.min_sep_ns) = (message, client, min_sep_ns);
+            let subscriptions = std::mem::take(&mut entry.subscriptions);
+            *entry = Waiting { subscriptions, ..new };
             entry.subscriptions.push(first);
             return token;
         }
-        self.entries.push(Waiting { message, client, min_sep_ns, subscriptions: vec![first] });
+        self.entries.push(Waiting { subscriptions: vec![first], ..new });
         self.entries.len() as u32 - 1
     }
 

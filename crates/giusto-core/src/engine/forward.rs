@@ -1,5 +1,6 @@
 //! The steady state: a frame comes in, a quantum is spent, a message goes out.
 
+use crate::engine::delivery::Waiting;
 use crate::engine::tables::Flow;
 use crate::engine::{Delivery, Engine, has_passed};
 use crate::frame::attributes::{Attributes, BlockError};
@@ -152,7 +153,10 @@ impl Engine {
                 let delivery = self.deliveries.get_mut(client.delivery.1);
                 delivery.into_iter().for_each(|delivery| delivery.subscriptions.push(subscription));
             } else {
-                let token = self.deliveries.insert(message, entry.client, min_sep_ns, subscription);
+                let client_id = entry.client;
+                let new =
+                    Waiting { message, client: client_id, topic, min_sep_ns, subscriptions: Vec::new() };
+                let token = self.deliveries.insert(new, subscription);
                 client.delivery = (self.tables.step, token);
                 self.scratch.tokens.push(token);
             }
@@ -195,11 +199,10 @@ impl Engine {
     pub fn delivery(&self, token: u32) -> Option<Delivery<'_>> {
         let waiting = self.deliveries.get(token)?;
         let frame = self.queues.store.frame(waiting.message);
-        let header = data(frame)?.header;
         Some(Delivery {
             frame,
-            topic: TopicId(header.stream),
-            source: ClientId(header.source),
+            topic: waiting.topic,
+            source: ClientId(data(frame)?.header.source),
             subscriptions: &waiting.subscriptions,
         })
     }
@@ -208,18 +211,15 @@ impl Engine {
     #[inline]
     pub fn finish(&mut self, token: u32) {
         let Some(waiting) = self.deliveries.get(token) else { return };
-        let message = waiting.message;
-        let topic = data(self.queues.store.frame(message)).map(|data| TopicId(data.header.stream));
+        let (message, topic) = (waiting.message, waiting.topic);
         for &subscription in &waiting.subscriptions {
             if let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) {
                 entry.pending -= 1;
             }
             self.tables.forget_subscription(subscription);
         }
-        if let Some(topic) = topic {
-            self.tables.topic_mut(topic).into_iter().for_each(|entry| entry.pending -= 1);
-            self.tables.forget_topic(topic);
-        }
+        self.tables.topic_mut(topic).into_iter().for_each(|entry| entry.pending -= 1);
+        self.tables.forget_topic(topic);
         self.deliveries.remove(token);
         self.queues.store.release(message);
     }

@@ -63,21 +63,25 @@ impl Engine {
     /// Counts a delivery, and records it, once per subscription.
     pub(super) fn record_delivery(&mut self, token: u32, outcome: Outcome, egress_ns: Option<Nanos>) {
         let Some(waiting) = self.deliveries.get(token) else { return };
-        let message = self.queues.store.message(waiting.message);
-        let Some(data) = data(self.queues.store.frame(waiting.message)) else { return };
-        let topic = TopicId(data.header.stream);
-        let seen = seen(message.ingress_ns, waiting.min_sep_ns, topic, ClientId(data.header.source), &data);
-        let Some(counters) = self.tables.topics.get_mut(topic.0).map(|topic| &mut topic.counters) else {
+        let Some(counters) = self.tables.topics.get_mut(waiting.topic.0).map(|topic| &mut topic.counters)
+        else {
             return;
         };
         for &subscription in &waiting.subscriptions {
             let entry = self.tables.subscriptions.get(subscription.0);
             let terms = entry.and_then(|entry| entry.terms);
+            if terms.is_none() && self.records.is_none() {
+                counters.close(outcome);
+                continue;
+            }
+            let message = self.queues.store.message(waiting.message);
+            let Some(data) = data(self.queues.store.frame(waiting.message)) else { return };
             let deadline_ns = terms.map(|terms| terms.deadline_ns).filter(|&span| span != NO_DEADLINE_NS);
             let is_late = |at_ns| has_passed(at_ns, data.header.t_sent_ns, deadline_ns.unwrap_or(0));
             let outcome = if egress_ns.is_some_and(is_late) { Outcome::Late } else { outcome };
             counters.close(outcome);
             if let Some(records) = &mut self.records {
+                let source = ClientId(data.header.source);
                 records.push(&Record {
                     subscriber: Some(subscription),
                     t_selected_ns: Some(message.selected_ns),
@@ -87,7 +91,7 @@ impl Engine {
                     price: terms.map(|terms| terms.price),
                     penalty: terms.map(|terms| terms.penalty),
                     outcome,
-                    ..seen
+                    ..seen(message.ingress_ns, waiting.min_sep_ns, waiting.topic, source, &data)
                 });
             }
         }
