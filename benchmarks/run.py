@@ -53,7 +53,9 @@ class Aim:
     def figure(self, measured: dict[str, list[Figure]]) -> Figure | None:
         """The figure that tells, if it was measured."""
         every = (figure for found in measured.values() for figure in found)
-        return next((figure for figure in every if (figure.bench, figure.case) == (self.bench, self.case)), None)
+        return next(
+            (figure for figure in every if (figure.bench, figure.case) == (self.bench, self.case)), None
+        )
 
     def row(self, measured: dict[str, list[Figure]]) -> list[str]:
         """A line of the table of aims."""
@@ -168,7 +170,9 @@ def grid(found: list[Figure]) -> tuple[list[str], list[list[str]]]:
         title = f"{column}, {figure.unit}"
         columns[title] = None
         cells.setdefault(row, {})[title] = readable(figure.value)
-    return ["case", *columns], [[row, *(own.get(title, "") for title in columns)] for row, own in cells.items()]
+    return ["case", *columns], [
+        [row, *(own.get(title, "") for title in columns)] for row, own in cells.items()
+    ]
 
 
 def table(bench: str, found: list[Figure]) -> Table:
@@ -208,7 +212,9 @@ def page(measured: dict[str, list[Figure]], *, machine: str, date: str) -> str:
 def markdown(header: list[str], rows: list[list[str]]) -> str:
     """A table; numbers to the right."""
     rule = "|" + "|".join("---" if title in {"case", "unit", "aim"} else "---:" for title in header) + "|"
-    return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)])
+    return "\n".join(
+        ["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
+    )
 
 
 def machine() -> str:

@@ -47,10 +47,14 @@ def test_cases_that_name_rows_and_columns_become_a_table(run: ModuleType) -> Non
 
 
 def test_an_aim_that_is_missed_is_said_so(run: ModuleType) -> None:
-    line = '{{"bench": "memory", "case": "1 million queued messages of 128 bytes", "value": {}, "unit": "MB"}}'
+    line = (
+        '{{"bench": "memory", "case": "1 million queued messages of 128 bytes", "value": {}, "unit": "MB"}}'
+    )
     for value, verdict in ((227, "yes"), (251, "**no**")):
         found = {"memory": run.figures([line.format(value)])}
-        assert f"| ≤ 250 MB | {value} | {verdict} |" in run.page(found, machine="a machine", date="2026-01-31")
+        assert f"| ≤ 250 MB | {value} | {verdict} |" in run.page(
+            found, machine="a machine", date="2026-01-31"
+        )
 
 
 @pytest.mark.parametrize(
