@@ -84,7 +84,8 @@ AIMS = [
             f"{load}, 100000 subscriptions | scan to index", 50)
         for load in ("stock", "prefix", "range", "mixed")
     ),
-    Aim("memory: idle (client, topic) pair", "memory", "idle (client, topic) pair, policed", 128, at_most=True),
+    Aim("memory: idle (client, topic) pair", "memory",
+        "idle (client, topic) pair, policed", 128, at_most=True),
     Aim("memory: 1 million queued messages of 128 bytes", "memory",
         "1 million queued messages of 128 bytes", 250, at_most=True),
     Aim("import giusto", "import", "import giusto, added", 100, at_most=True),

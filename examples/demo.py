@@ -83,8 +83,8 @@ def row(table: Table, name: str, bound: Fraction | None, delays: list[int]) -> b
     seen = [delay for delay in delays if delay >= 0]
     lost, worst = len(delays) - len(seen), max(seen)
     kept = bound is not None and lost == 0 and worst <= bound
-    promise = "[dim]none[/]" if bound is None else milliseconds(bound)
-    verdict = "[green]kept[/]" if kept else "[dim]nothing to keep[/]" if bound is None else "[red]broken[/]"
+    promise = "[dim]nothing[/]" if bound is None else milliseconds(bound)
+    verdict = "[green]kept[/]" if kept else "[dim]-[/]" if bound is None else "[red]broken[/]"
     median = sorted(seen)[len(seen) // 2]
     table.add_row(name, promise, milliseconds(worst), milliseconds(median), str(lost), verdict)
     return kept or bound is None
@@ -99,9 +99,9 @@ def main() -> int:
         f"{len(found[0].times_ns)} are alarms; the video line sends twice what the broker can forward.\n"
     )
     table = Table(title="How long does an alarm take?")
-    for column in ("policy", "promised at most", "worst seen", "median", "lost", "promise"):
+    for column in ("policy", "promised", "worst seen", "median", "lost", "promise"):
         table.add_column(column, justify="left" if column == "policy" else "right")
-    row(table, "[dim]first come, first served[/]", None, first_come_first_served(found))
+    row(table, "[dim]one queue for all[/]", None, first_come_first_served(found))
     kept = [
         row(table, policy, bound(), serve(policy, TOPICS, found).delays_ns("ward/alarm"))
         for policy, bound in track(BOUNDS.items(), description="serving", transient=True, console=console)
