@@ -15,8 +15,8 @@ const LONGEST_NS: Nanos = 10 * 365 * 86_400 * 1_000_000_000;
 struct Topic {
     period_ns: Nanos,
     deadline_ns: Nanos,
-    /// Least S of the next slot.
-    earliest_ns: Nanos,
+    /// S of the last slot, if there was one.
+    start_ns: Option<Nanos>,
 }
 
 /// Tags of `edf`.
@@ -39,16 +39,22 @@ impl Tagging for Edf {
         if topic >= self.topics.len() {
             self.topics.resize(topic + 1, None);
         }
-        let earliest_ns = self.topics[topic].map_or(Nanos::MIN, |before| before.earliest_ns);
+        let start_ns = self.topics[topic].and_then(|before| before.start_ns);
         let (period_ns, deadline_ns) = (share.period_ns, share.deadline_ns);
-        self.topics[topic] = Some(Topic { period_ns, deadline_ns, earliest_ns });
+        self.topics[topic] = Some(Topic { period_ns, deadline_ns, start_ns });
+    }
+
+    fn withdraw(&mut self, topic: usize) {
+        self.topics.get_mut(topic).into_iter().for_each(|topic| *topic = None);
     }
 
     #[inline]
     fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128 {
         let Some(Some(topic)) = self.topics.get_mut(topic) else { return ordered(Nanos::MAX) };
-        let start_ns = topic.earliest_ns.max(ingress_ns);
-        topic.earliest_ns = start_ns.saturating_add(topic.period_ns);
+        let chained_ns =
+            topic.start_ns.map_or(Nanos::MIN, |start_ns| start_ns.saturating_add(topic.period_ns));
+        let start_ns = chained_ns.max(ingress_ns);
+        topic.start_ns = Some(start_ns);
         ordered(start_ns.saturating_add(topic.deadline_ns))
     }
 

@@ -98,6 +98,10 @@ impl Tagging for Fair {
         self.topics[topic] = Topic { start: before.start, period: before.period, ..Topic::new(share) };
     }
 
+    fn withdraw(&mut self, topic: usize) {
+        self.topics.get_mut(topic).into_iter().for_each(|topic| *topic = Topic::VACANT);
+    }
+
     #[inline]
     fn tag(&mut self, topic: usize, _ingress_ns: Nanos) -> u128 {
         let Some(topic) = self.topics.get_mut(topic) else { return TAG_MAX };

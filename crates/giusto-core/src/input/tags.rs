@@ -9,7 +9,7 @@ use std::fmt::Debug;
 
 use crate::error::Invalid;
 use crate::id::{FlowId, Nanos, TopicId};
-use crate::input::heap::Heap;
+use crate::input::heap::{Heap, TOPICS_MAX};
 use crate::input::{InputStage, Share};
 use crate::queue::{Lanes, Queues, Served};
 
@@ -20,6 +20,9 @@ pub(super) trait Tagging: Debug + Send + Sync {
 
     /// Sets the share of a topic; slots from the next one on have it.
     fn allot(&mut self, topic: usize, share: &Share);
+
+    /// The topic is gone: another one with its number has no past.
+    fn withdraw(&mut self, topic: usize);
 
     /// Tag of a topic's next slot, given when its first message came in: below 2¹⁰⁴.
     fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128;
@@ -49,7 +52,10 @@ impl<T: Tagging> InputStage for Tags<T> {
         Lanes::PerTopic
     }
 
-    fn check(&self, _topic: TopicId, share: &Share) -> Result<(), Invalid> {
+    fn check(&self, topic: TopicId, share: &Share) -> Result<(), Invalid> {
+        if topic.0 >= TOPICS_MAX {
+            return Err(Invalid::new("topic", topic.0, format!("less than {TOPICS_MAX}")));
+        }
         self.tagging.check(share)
     }
 
@@ -57,7 +63,9 @@ impl<T: Tagging> InputStage for Tags<T> {
         self.tagging.allot(topic.index(), share);
     }
 
-    fn withdraw(&mut self, _topic: TopicId) {}
+    fn withdraw(&mut self, topic: TopicId) {
+        self.tagging.withdraw(topic.index());
+    }
 
     fn join(&mut self, _queues: &mut Queues, _topic: TopicId, _flow: FlowId) {}
 
