@@ -10,7 +10,7 @@
 
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
-use crate::store::{Entry, MessageId, NONE, Store};
+use crate::store::{Entry, MessageId, NONE, QUANTA_MAX, Store};
 
 /// Priorities inside a topic: 0 (normal) to 7 (most urgent).
 pub const PRIORITIES: u8 = 8;
@@ -126,6 +126,15 @@ pub struct Bounds {
     pub limit_bytes: u32,
 }
 
+impl Bounds {
+    fn checked_capacity(&self) -> Result<u16, Invalid> {
+        if !(1..=CAPACITY_MAX).contains(&self.capacity) {
+            return Err(Invalid::new("capacity", self.capacity, format!("1 to {CAPACITY_MAX} messages")));
+        }
+        Ok(self.capacity as u16)
+    }
+}
+
 /// All input queues.
 #[derive(Debug)]
 pub struct Queues {
@@ -166,11 +175,7 @@ impl Queues {
         topic: TopicId,
         bounds: Bounds,
     ) -> Result<(), ChangeError> {
-        if !(1..=CAPACITY_MAX).contains(&bounds.capacity) {
-            return Err(
-                Invalid::new("capacity", bounds.capacity, format!("1 to {CAPACITY_MAX} messages")).into()
-            );
-        }
+        let capacity = bounds.checked_capacity()?;
         if self.flows.get(flow.index()).is_some_and(|there| there.capacity != 0 || there.waiting != 0) {
             return Err(ChangeError::duplicate("flow", flow));
         }
@@ -181,9 +186,26 @@ impl Queues {
         if topic.index() >= self.topics.len() {
             self.topics.resize(topic.index() + 1, EMPTY);
         }
-        self.flows[flow.index()] =
-            Flow { capacity: bounds.capacity as u16, limit_bytes: bounds.limit_bytes, ..vacant };
+        self.flows[flow.index()] = Flow { capacity, limit_bytes: self.limit_bytes(bounds), ..vacant };
         Ok(())
+    }
+
+    /// Opens a closed flow again, with other bounds; what waits in it counts against them.
+    pub fn reopen(&mut self, flow: FlowId, bounds: Bounds) -> Result<(), ChangeError> {
+        let (capacity, limit_bytes) = (bounds.checked_capacity()?, self.limit_bytes(bounds));
+        match self.flows.get_mut(flow.index()) {
+            Some(closed) if closed.capacity == 0 => {
+                (closed.capacity, closed.limit_bytes) = (capacity, limit_bytes);
+                Ok(())
+            }
+            Some(_) => Err(ChangeError::duplicate("flow", flow)),
+            None => Err(ChangeError::unknown("flow", flow)),
+        }
+    }
+
+    /// What the bounds allow, but no more than a message can have quanta.
+    fn limit_bytes(&self, bounds: Bounds) -> u32 {
+        bounds.limit_bytes.min(self.fragment_bytes.saturating_mul(QUANTA_MAX))
     }
 
     /// Closes a flow to new messages; those that wait are still served.
@@ -207,9 +229,20 @@ impl Queues {
         Ok(Pushed { message: id, first: self.append(flow, priority, id) })
     }
 
-    /// The quanta that the message will take, if it may enter at all.
+    /// The quanta that the message will take, if it may enter now.
     #[inline]
     fn accept(&self, flow: FlowId, priority: u8, frame: &[u8]) -> Result<u32, Rejected> {
+        let size_bytes = self.check(flow, priority, frame)?;
+        let entry = &self.flows[flow.index()];
+        if entry.waiting >= entry.capacity {
+            return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
+        }
+        Ok(if size_bytes <= self.fragment_bytes { 1 } else { size_bytes.div_ceil(self.fragment_bytes) })
+    }
+
+    /// The size of a message that may enter its flow, if there is room.
+    #[inline]
+    pub fn check(&self, flow: FlowId, priority: u8, frame: &[u8]) -> Result<u32, Rejected> {
         let Some(entry) = self.flows.get(flow.index()).filter(|entry| entry.capacity != 0) else {
             return Err(Rejected::UnknownFlow(flow));
         };
@@ -220,10 +253,7 @@ impl Queues {
         if size_bytes > entry.limit_bytes {
             return Err(Rejected::TooLarge { flow, size_bytes, limit_bytes: entry.limit_bytes });
         }
-        if entry.waiting >= entry.capacity {
-            return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
-        }
-        Ok(if size_bytes <= self.fragment_bytes { 1 } else { size_bytes.div_ceil(self.fragment_bytes) })
+        Ok(size_bytes)
     }
 
     #[inline]

@@ -35,7 +35,8 @@ pub struct Message {
 }
 
 const QUANTA_BITS: u32 = 29;
-const QUANTA_MASK: u32 = (1 << QUANTA_BITS) - 1;
+/// Quanta of one message at most.
+pub(crate) const QUANTA_MAX: u32 = (1 << QUANTA_BITS) - 1;
 
 impl Message {
     /// 0 (normal) to 7 (most urgent).
@@ -47,7 +48,7 @@ impl Message {
     /// Quanta still to be spent.
     #[inline]
     pub fn quanta_left(&self) -> u32 {
-        self.work & QUANTA_MASK
+        self.work & QUANTA_MAX
     }
 
     /// Spends one quantum; true when it was the last.
@@ -103,7 +104,7 @@ impl Store {
             slot,
             size_bytes: frame.len() as u32,
             references: 1,
-            work: u32::from(entry.priority) << QUANTA_BITS | entry.quanta & QUANTA_MASK,
+            work: u32::from(entry.priority) << QUANTA_BITS | entry.quanta & QUANTA_MAX,
             ingress_ns: entry.ingress_ns,
             selected_ns: Nanos::MAX,
         };

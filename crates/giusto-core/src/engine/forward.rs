@@ -6,7 +6,7 @@ use crate::frame::attributes::{Attributes, BlockError};
 use crate::frame::{Data, DataMut, Decoded, Decoder, Frame};
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::output::{Admission, Lost, Outgoing, Reason, SPAN_NS_MAX, Terms};
-use crate::queue::Rejected;
+use crate::queue::{Pushed, Rejected};
 use crate::record::Outcome;
 use crate::store::MessageId;
 
@@ -56,13 +56,7 @@ impl Engine {
         if !data.attributes.is_empty() {
             Attributes::decode(data.attributes).map_err(IngestError::Attributes)?;
         }
-        if let Some(bucket) = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.as_mut())
-            && !bucket.conforms(now)
-        {
-            self.turn_away(now, topic, client, data, Outcome::Policed);
-            return Err(IngestError::Policed(flow));
-        }
-        match self.queues.push(now, flow, data.header.priority, frame) {
+        match self.admit(now, flow, data.header.priority, frame) {
             Ok(pushed) => {
                 self.stamp(pushed.message, topic, client);
                 if pushed.first {
@@ -71,11 +65,25 @@ impl Engine {
                 self.count(topic, |counters| counters.ingested += 1);
                 Ok(())
             }
-            Err(rejected) => {
-                self.turn_away(now, topic, client, data, Outcome::Overflow);
-                Err(rejected.into())
+            Err(error) => {
+                let policed = matches!(error, IngestError::Policed(_));
+                let outcome = if policed { Outcome::Policed } else { Outcome::Overflow };
+                self.turn_away(now, topic, client, data, outcome);
+                Err(error)
             }
         }
+    }
+
+    /// Polices and queues a frame. One that the offer does not allow at all takes no token.
+    #[inline]
+    fn admit(&mut self, now: Nanos, flow: FlowId, priority: u8, frame: &[u8]) -> Result<Pushed, IngestError> {
+        if let Some(bucket) = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.as_mut()) {
+            self.queues.check(flow, priority, frame)?;
+            if !bucket.conforms(now) {
+                return Err(IngestError::Policed(flow));
+            }
+        }
+        Ok(self.queues.push(now, flow, priority, frame)?)
     }
 
     /// Writes the topic and the publisher into a frame that is on its way to subscribers.
@@ -116,6 +124,9 @@ impl Engine {
         if let Some(entry) = self.tables.topic_mut(topic) {
             entry.pending += tokens.len() as u32;
             entry.counters.unmatched += u64::from(tokens.is_empty());
+        }
+        if let Some(source) = self.tables.clients.get_mut(self.queues.client(flow).0) {
+            source.pending += tokens.len() as u32;
         }
         let outgoing = Outgoing {
             token: 0,
@@ -170,11 +181,21 @@ impl Engine {
         let entry = self.tables.clients.get_mut(client.0);
         match entry.map(|entry| entry.output.push(now, outgoing, &self.scratch.terms, &mut lost)) {
             Some(Ok(Admission::Queued | Admission::Refused)) => {}
-            Some(Ok(Admission::Disconnect)) => self.overflowed.push(client),
+            Some(Ok(Admission::Disconnect)) => self.note_overflow(client),
             Some(Err(_)) | None => lost.push(Lost { token: outgoing.token, reason: Reason::Refused }),
         }
         self.bury(&mut lost);
         self.scratch.lost = lost;
+    }
+
+    /// The queue of `client` was full: it is to be disconnected.
+    #[cold]
+    fn note_overflow(&mut self, client: ClientId) {
+        if let Some(entry) = self.tables.client_mut(client)
+            && !std::mem::replace(&mut entry.overflowed, true)
+        {
+            self.overflowed.push(client);
+        }
     }
 
     /// The token of the message that `client`'s link carries next; `None` when nothing waits for it.
@@ -209,16 +230,19 @@ impl Engine {
     pub fn finish(&mut self, token: u32) {
         let Some(waiting) = self.deliveries.get(token) else { return };
         let message = waiting.message;
-        let topic = data(self.queues.store.frame(message)).map(|data| TopicId(data.header.stream));
+        let header = data(self.queues.store.frame(message)).map(|data| data.header);
         for &subscription in &waiting.subscriptions {
             if let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) {
                 entry.pending -= 1;
             }
             self.tables.forget_subscription(subscription);
         }
-        if let Some(topic) = topic {
+        if let Some(header) = header {
+            let (topic, source) = (TopicId(header.stream), ClientId(header.source));
             self.tables.topic_mut(topic).into_iter().for_each(|entry| entry.pending -= 1);
             self.tables.forget_topic(topic);
+            self.tables.clients.get_mut(source.0).into_iter().for_each(|entry| entry.pending -= 1);
+            self.tables.forget_client(source);
         }
         self.deliveries.remove(token);
         self.queues.store.release(message);

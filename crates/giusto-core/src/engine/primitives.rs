@@ -56,6 +56,8 @@ impl Engine {
             name: name.into(),
             gone: false,
             live_flows: 0,
+            pending: 0,
+            overflowed: false,
             output,
             flows,
             subscriptions,
@@ -69,20 +71,24 @@ impl Engine {
     /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
     /// published is still forwarded.
     pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        let client = self.tables.client(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
-        let (flows, subscriptions) = (client.flows.clone(), client.subscriptions.clone());
-        self.tables.client_names.remove(&client.name.clone());
+        let client = self.tables.client_mut(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
+        let (flows, subscriptions) = (client.flows.clone(), std::mem::take(&mut client.subscriptions));
+        let name = client.name.clone();
+        self.tables.client_names.remove(&name);
         for subscription in subscriptions {
             self.unsubscribe(subscription)?;
         }
         for (_, flow) in flows {
-            self.unadvertise(flow)?;
+            if self.queues.owner(flow).is_some() {
+                self.unadvertise(flow)?;
+            }
         }
         self.abandon(id);
         if let Some(client) = self.tables.clients.get_mut(id.0) {
             client.gone = true;
         }
-        self.forget_client(id);
+        self.overflowed.retain(|&client| client != id);
+        self.tables.forget_client(id);
         Ok(())
     }
 
@@ -140,7 +146,8 @@ impl Engine {
         Ok(())
     }
 
-    /// `client` publishes on `topic` from now on: an entry of MatrixIN becomes 1.
+    /// `client` publishes on `topic` from now on: an entry of MatrixIN becomes 1. A flow that ended but
+    /// has messages left goes on: they stay before the new ones, and count against the new bounds.
     pub fn advertise(
         &mut self,
         client: ClientId,
@@ -149,10 +156,18 @@ impl Engine {
     ) -> Result<FlowId, ChangeError> {
         self.topic(topic)?;
         let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
-        if entry.flow(topic).is_some() {
+        let ended = entry.flow(topic);
+        if ended.is_some_and(|flow| self.queues.owner(flow).is_some()) {
             return Err(ChangeError::duplicate("flow", format!("of {client} on {topic}")));
         }
         let bucket = offer.limit.map(|limit| self.tables.rule(limit).map(Bucket::new)).transpose()?;
+        if let Some(flow) = ended {
+            self.queues.reopen(flow, offer.bounds)?;
+            if let Some(entry) = self.tables.flows.get_mut(flow.0) {
+                entry.bucket = bucket;
+            }
+            return Ok(flow);
+        }
         let flow = FlowId(self.tables.flows.next());
         self.queues.open(flow, client, topic, offer.bounds)?;
         self.stage.join(&mut self.queues, topic, flow);
@@ -167,13 +182,9 @@ impl Engine {
         Ok(flow)
     }
 
-    /// A flow ends: what waits in it is still forwarded, then its entry of MatrixIN becomes 0.
+    /// A flow ends: its entry of MatrixIN becomes 0, and what waits in it is still forwarded.
     pub fn unadvertise(&mut self, flow: FlowId) -> Result<(), ChangeError> {
-        let (client, _) = self.queues.owner(flow).ok_or_else(|| ChangeError::unknown("flow", flow.0))?;
         self.queues.close(flow)?;
-        if let Some(entry) = self.tables.clients.get_mut(client.0) {
-            entry.remove_flow(flow);
-        }
         if self.queues.is_drained(flow) {
             self.drained(flow);
         }
@@ -254,15 +265,9 @@ impl Engine {
         }
         if let Some(entry) = self.tables.clients.get_mut(client.0) {
             entry.live_flows -= 1;
+            entry.remove_flow(topic);
         }
-        self.forget_client(client);
-    }
-
-    /// Frees the number of a client that is gone, unless messages of its flows still wait.
-    fn forget_client(&mut self, id: ClientId) {
-        if self.tables.clients.get(id.0).is_some_and(|client| client.gone && client.live_flows == 0) {
-            self.tables.clients.remove(id.0);
-        }
+        self.tables.forget_client(client);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Who is there: clients, topics, flows and subscriptions by number and by name.
 //!
-//! Numbers are small, given out lowest first and used again, so that they index arrays. A client or
-//! flow that has gone keeps its number until its last message has left the queues.
+//! Numbers are small and used again, so that they index arrays. What has gone keeps its number until
+//! the last message that names it has left the queues: a flow until it is drained, a client until what
+//! it published is delivered too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,8 +75,12 @@ pub(super) struct Client {
     pub(super) gone: bool,
     /// Flows that are open or have messages left.
     pub(super) live_flows: u32,
+    /// Deliveries of what it has published that wait for other clients.
+    pub(super) pending: u32,
+    /// Its queue was full and nobody has been told yet.
+    pub(super) overflowed: bool,
     pub(super) output: OutputQueue,
-    /// Its flows, ascending by topic.
+    /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,
     pub(super) subscriptions: Vec<SubscriptionId>,
     /// The delivery that the message of a step has for this client, and which step that was.
@@ -174,6 +179,14 @@ impl Tables {
         }
     }
 
+    /// Frees the number of a client that is gone, unless messages of it still wait.
+    pub(super) fn forget_client(&mut self, id: ClientId) {
+        let idle = |client: &Client| client.gone && client.live_flows == 0 && client.pending == 0;
+        if self.clients.get(id.0).is_some_and(idle) {
+            self.clients.remove(id.0);
+        }
+    }
+
     /// Frees the number of a subscription that has ended, unless deliveries for it still wait.
     pub(super) fn forget_subscription(&mut self, id: SubscriptionId) {
         if self.subscriptions.get(id.0).is_some_and(|entry| entry.gone && entry.pending == 0) {
@@ -190,7 +203,7 @@ impl Tables {
 }
 
 impl Client {
-    /// The client's flow on a topic.
+    /// The client's flow on a topic, open or not yet drained.
     pub(super) fn flow(&self, topic: TopicId) -> Option<FlowId> {
         let found = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic);
         found.ok().map(|place| self.flows[place].1)
@@ -201,7 +214,9 @@ impl Client {
         self.flows.insert(place, (topic, flow));
     }
 
-    pub(super) fn remove_flow(&mut self, flow: FlowId) {
-        self.flows.retain(|&(_, other)| other != flow);
+    pub(super) fn remove_flow(&mut self, topic: TopicId) {
+        if let Ok(place) = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic) {
+            self.flows.remove(place);
+        }
     }
 }
