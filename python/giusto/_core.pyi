@@ -262,10 +262,10 @@ class Need:
         deadline_ns: int | None = None,
         price: float = 0.0,
         penalty: float = 0.0,
-        nodenum: int = 0,
+        nodenum: int | None = None,
         mean_ns_per_kb: float = 0.0,
         variance_ns2_per_kb2: float = 0.0,
-        subscriber_delay_ns: int = 0,
+        subscriber_delay_ns: int | None = None,
         bound_ns: int | None = None,
     ) -> Self: ...
 
@@ -350,11 +350,11 @@ class Engine:
         flow: int,
         payload: bytes,
         *,
-        priority: int = 0,
-        sequence: int = 0,
+        priority: int | None = None,
+        sequence: int | None = None,
         sent_ns: int | None = None,
         intended_ns: int | None = None,
-        timeout_ns: int = 0,
+        timeout_ns: int | None = None,
         attributes: bytes | None = None,
     ) -> None: ...
     def step(self, now: int) -> tuple[str, int] | None: ...

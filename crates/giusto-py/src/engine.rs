@@ -7,19 +7,21 @@ use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use giusto_core::matching::Filter;
 use giusto_core::output::{Expiry, Link, Overflow};
 use giusto_core::policer::{Burst, Limit};
-use giusto_core::queue::{Bounds, CAPACITY_MAX};
+use giusto_core::queue::{Bounds, CAPACITY_MAX, PRIORITIES};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 mod delivery;
 mod need;
+mod number;
 
 use crate::errors::{Raise, exception, whole};
 use crate::input::PyShare;
 use crate::record::Batch;
 use delivery::PyDelivery;
 use need::PyNeed;
+use number::{Now, PyClient, PyFlow, PySubscription, PyTopic};
 
 /// The forwarding state of one broker: the whole pipeline, driven by its caller's clock.
 #[pyclass(name = "Engine", module = "giusto._core")]
@@ -79,8 +81,8 @@ impl PyEngine {
     }
 
     /// A client is gone; what it has published is still forwarded.
-    fn disconnect(&mut self, client: u32) -> PyResult<()> {
-        self.core.disconnect(ClientId(client)).map_err(Raise::raise)
+    fn disconnect(&mut self, client: PyClient) -> PyResult<()> {
+        self.core.disconnect(ClientId(client.0)).map_err(Raise::raise)
     }
 
     /// A topic exists from now on; returns its number.
@@ -91,13 +93,13 @@ impl PyEngine {
     }
 
     /// A topic that nobody publishes on is gone.
-    fn forget(&mut self, topic: u32) -> PyResult<()> {
-        self.core.forget(TopicId(topic)).map_err(Raise::raise)
+    fn forget(&mut self, topic: PyTopic) -> PyResult<()> {
+        self.core.forget(TopicId(topic.0)).map_err(Raise::raise)
     }
 
     /// Allots another share to a topic; it takes effect where the policy's analysis allows it.
-    fn allot(&mut self, topic: u32, share: PyShare) -> PyResult<()> {
-        self.core.allot(TopicId(topic), share.0).map_err(Raise::raise)
+    fn allot(&mut self, topic: PyTopic, share: PyShare) -> PyResult<()> {
+        self.core.allot(TopicId(topic.0), share.0).map_err(Raise::raise)
     }
 
     /// The client publishes on the topic from now on; returns the number of the flow.
@@ -105,8 +107,8 @@ impl PyEngine {
     #[allow(clippy::too_many_arguments)]
     fn advertise(
         &mut self,
-        client: u32,
-        topic: u32,
+        client: PyClient,
+        topic: PyTopic,
         capacity: Option<&Bound<'_, PyAny>>,
         max_size_bytes: Option<&Bound<'_, PyAny>>,
         min_sep_ns: Option<&Bound<'_, PyAny>>,
@@ -120,72 +122,77 @@ impl PyEngine {
         // The limit is on the payload; what is queued is the frame.
         *limit_bytes = limit_bytes.saturating_add(giusto_core::frame::data::HEADER_BYTES as u32);
         offer.limit = limit(min_sep_ns, burst, jitter_ns)?;
-        let flow = self.core.advertise(ClientId(client), TopicId(topic), &offer);
+        let flow = self.core.advertise(ClientId(client.0), TopicId(topic.0), &offer);
         flow.map(|id| id.0).map_err(Raise::raise)
     }
 
     /// The flow ends; what waits in it is still forwarded.
-    fn unadvertise(&mut self, flow: u32) -> PyResult<()> {
-        self.core.unadvertise(FlowId(flow)).map_err(Raise::raise)
+    fn unadvertise(&mut self, flow: PyFlow) -> PyResult<()> {
+        self.core.unadvertise(FlowId(flow.0)).map_err(Raise::raise)
     }
 
     /// The client receives what matches from now on; returns the number of the subscription.
     #[pyo3(signature = (client, pattern, *, filter=None, need=None))]
     fn subscribe(
         &mut self,
-        client: u32,
+        client: PyClient,
         pattern: &str,
         filter: Option<&str>,
         need: Option<PyNeed>,
     ) -> PyResult<u32> {
         let filter: Option<Filter> = filter.map(str::parse).transpose().map_err(Raise::raise)?;
         let need = need.map(|need| need.0).unwrap_or_default();
-        let id = self.core.subscribe(ClientId(client), pattern, filter.as_ref(), &need);
+        let id = self.core.subscribe(ClientId(client.0), pattern, filter.as_ref(), &need);
         id.map(|id| id.0).map_err(Raise::raise)
     }
 
     /// The subscription ends; what already waits for its client is still delivered.
-    fn unsubscribe(&mut self, subscription: u32) -> PyResult<()> {
-        self.core.unsubscribe(SubscriptionId(subscription)).map_err(Raise::raise)
+    fn unsubscribe(&mut self, subscription: PySubscription) -> PyResult<()> {
+        self.core.unsubscribe(SubscriptionId(subscription.0)).map_err(Raise::raise)
     }
 
     /// Takes in a data frame that a client sent.
-    fn ingest(&mut self, now: Nanos, client: u32, frame: &[u8]) -> PyResult<()> {
+    fn ingest(&mut self, now: Now, client: PyClient, frame: &[u8]) -> PyResult<()> {
         match Decoder::default().decode(frame).map_err(Raise::raise)? {
             Decoded::Frame { frame: Frame::Data(data), consumed } => {
-                self.core.ingest(now, ClientId(client), &frame[..consumed], &data).map_err(Raise::raise)
+                self.core.ingest(now.0, ClientId(client.0), &frame[..consumed], &data).map_err(Raise::raise)
             }
             _ => Err(exception("ProtocolError", ("not a whole data frame", 0))),
         }
     }
 
     /// Takes in a message as if the flow's client had sent it in a frame.
-    #[pyo3(signature = (now, flow, payload, *, priority=0, sequence=0, sent_ns=None, intended_ns=None, timeout_ns=0, attributes=None))]
+    #[pyo3(signature = (now, flow, payload, *, priority=None, sequence=None, sent_ns=None, intended_ns=None, timeout_ns=None, attributes=None))]
     #[allow(clippy::too_many_arguments)]
     fn publish(
         &mut self,
-        now: Nanos,
-        flow: u32,
+        now: Now,
+        flow: PyFlow,
         payload: &[u8],
-        priority: u8,
-        sequence: u64,
-        sent_ns: Option<Nanos>,
-        intended_ns: Option<Nanos>,
-        timeout_ns: Nanos,
+        priority: Option<&Bound<'_, PyAny>>,
+        sequence: Option<&Bound<'_, PyAny>>,
+        sent_ns: Option<&Bound<'_, PyAny>>,
+        intended_ns: Option<&Bound<'_, PyAny>>,
+        timeout_ns: Option<&Bound<'_, PyAny>>,
         attributes: Option<&[u8]>,
     ) -> PyResult<()> {
-        let t_sent_ns = sent_ns.unwrap_or(now);
-        let t_intended_ns = intended_ns.unwrap_or(t_sent_ns);
-        let header = DataHeader {
-            priority,
+        let (now, flow) = (now.0, flow.0);
+        let mut header = DataHeader {
+            priority: 0,
             flags: 0,
             stream: flow,
             source: 0,
-            sequence,
-            t_intended_ns,
-            t_sent_ns,
-            timeout_ns,
+            sequence: 0,
+            t_intended_ns: now,
+            t_sent_ns: now,
+            timeout_ns: 0,
         };
+        set(&mut header.priority, "priority", priority, 0..=PRIORITIES - 1)?;
+        set(&mut header.sequence, "sequence", sequence, 0..=u64::MAX)?;
+        set(&mut header.t_sent_ns, "sent_ns", sent_ns, Nanos::MIN..=Nanos::MAX)?;
+        header.t_intended_ns = header.t_sent_ns;
+        set(&mut header.t_intended_ns, "intended_ns", intended_ns, Nanos::MIN..=Nanos::MAX)?;
+        set(&mut header.timeout_ns, "timeout_ns", timeout_ns, 0..=Nanos::MAX)?;
         let data = Data { header, attributes: attributes.unwrap_or_default(), payload };
         self.frame.clear();
         data.encode(&mut self.frame, LIMIT_BYTES).map_err(Raise::raise)?;
@@ -195,8 +202,8 @@ impl PyEngine {
     }
 
     /// Spends one quantum: None when nothing waits, else "fragment", "expired" or "forwarded", and to how many clients.
-    fn step(&mut self, now: Nanos) -> Option<(&'static str, usize)> {
-        self.core.step(now).map(|step| match step {
+    fn step(&mut self, now: Now) -> Option<(&'static str, usize)> {
+        self.core.step(now.0).map(|step| match step {
             Step::Fragment => ("fragment", 0),
             Step::Expired => ("expired", 0),
             Step::Forwarded(clients) => ("forwarded", clients),
@@ -204,8 +211,8 @@ impl PyEngine {
     }
 
     /// The message that the client's link carries next.
-    fn take(&mut self, now: Nanos, client: u32) -> Option<PyDelivery> {
-        let token = self.core.take(now, ClientId(client))?;
+    fn take(&mut self, now: Now, client: PyClient) -> Option<PyDelivery> {
+        let token = self.core.take(now.0, ClientId(client.0))?;
         let delivery = self.core.delivery(token).and_then(PyDelivery::new);
         self.core.finish(token);
         delivery
@@ -229,8 +236,8 @@ impl PyEngine {
     }
 
     /// Messages that wait for a client.
-    fn waiting_for(&self, client: u32) -> usize {
-        self.core.waiting_for(ClientId(client))
+    fn waiting_for(&self, client: PyClient) -> usize {
+        self.core.waiting_for(ClientId(client.0))
     }
 
     /// W, MatrixIN and MatrixOUT as they are now.
@@ -247,13 +254,13 @@ impl PyEngine {
 
     /// What became of messages, of one topic or of all.
     #[pyo3(signature = (topic=None))]
-    fn counters<'py>(&self, py: Python<'py>, topic: Option<u32>) -> PyResult<Bound<'py, PyDict>> {
+    fn counters<'py>(&self, py: Python<'py>, topic: Option<PyTopic>) -> PyResult<Bound<'py, PyDict>> {
         let counters: Counters = match topic {
             None => self.core.totals(),
             Some(topic) => *self
                 .core
-                .counters(TopicId(topic))
-                .ok_or_else(|| ChangeError::unknown("topic", topic).raise())?,
+                .counters(TopicId(topic.0))
+                .ok_or_else(|| ChangeError::unknown("topic", topic.0).raise())?,
         };
         let named = PyDict::new(py);
         counters.named().iter().try_for_each(|(name, count)| named.set_item(name, count))?;
