@@ -8,6 +8,7 @@ import pytest
 
 from giusto import _core
 from giusto.errors import InvalidInput
+from giusto.guarantee import edf
 from giusto.sim import Stream, Topic, serve
 
 LAST_NS = 2**63 - 1
@@ -88,3 +89,23 @@ def test_time_that_would_run_out_is_an_error() -> None:
 def test_the_whole_range_of_time_can_be_used() -> None:
     run = serve("edf", [Topic(name="a", service_ns=1)], [Stream(topic="a", client="c", times_ns=[FIRST_NS, LAST_NS - 1])])
     assert [done.completed_ns for done in run.completions] == [FIRST_NS + 1, LAST_NS]
+
+
+def test_urgent_messages_do_not_cost_their_topic_its_rate() -> None:
+    """edf: whichever messages go first, a topic with σ = 1 completes its n-th within D of its n-th arrival (E1)."""
+    topics = [
+        Topic(name="a", service_ns=1_000, period_ns=4_000, deadline_ns=44_000),
+        Topic(name="flood", service_ns=1_000, period_ns=1_334, deadline_ns=4_000),
+    ]
+    assert edf.feasible([(t.service_ns, t.period_ns, t.deadline_ns) for t in topics])
+    urgent_ns, normal_ns = range(0, 8_000_000, 8_000), range(4_000, 8_000_000, 8_000)
+    streams = [
+        Stream(topic="a", client="c", times_ns=normal_ns),
+        Stream(topic="a", client="c", times_ns=urgent_ns, priority=7),
+        Stream(topic="flood", client="c", times_ns=[0] * 6_000),
+    ]
+    run = serve("edf", topics, streams)
+    completed_ns = [done.completed_ns for done in run.completions if done.topic == "a"]
+    arrived_ns = sorted([*urgent_ns, *normal_ns])
+    assert len(completed_ns) == len(arrived_ns)
+    assert max(end - start for start, end in zip(arrived_ns, completed_ns, strict=True)) <= 44_000

@@ -298,6 +298,18 @@ impl Queues {
         (lane.head != NONE).then_some(MessageId(lane.head))
     }
 
+    /// When the message of a lane that has waited longest came in, whatever its priority.
+    #[inline]
+    pub fn oldest_ns(&self, lane: usize) -> Option<Nanos> {
+        let lane = self.lane(lane);
+        let ingress_ns = |id: u32| (id != NONE).then(|| self.store.message(MessageId(id)).ingress_ns);
+        if lane.urgent == NONE {
+            return ingress_ns(lane.head);
+        }
+        let heads = self.urgent[lane.urgent as usize].head.iter().chain([&lane.head]);
+        heads.filter_map(|&id| ingress_ns(id)).min()
+    }
+
     /// Whether a lane has no message.
     #[inline]
     pub fn is_lane_empty(&self, lane: usize) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::record::Outcome;
 
-/// Messages of a topic. Up to the match one message counts once, from there once per subscriber.
+/// Messages of a topic. Up to the match one message counts once, from there once per subscription.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Taken into the queues.

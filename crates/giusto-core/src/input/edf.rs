@@ -1,7 +1,9 @@
 //! Earliest deadline first on real-time tags (GUARANTEES 2.3).
 //!
 //! `S = max(arrival, S_prev + T)`, `F = S + D`, least F first: a topic that sends faster than its
-//! period only pushes its own tags into the future, so that it cannot hurt the others (E1).
+//! period only pushes its own tags into the future, so that it cannot hurt the others (E1). Where
+//! urgent messages overtake, the arrival is that of the oldest that waits: an arrival later than it
+//! would take from the topic the time that it has waited.
 
 use crate::error::Invalid;
 use crate::id::Nanos;
@@ -49,11 +51,11 @@ impl Tagging for Edf {
     }
 
     #[inline]
-    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128 {
+    fn tag(&mut self, topic: usize, oldest_ns: Nanos) -> u128 {
         let Some(Some(topic)) = self.topics.get_mut(topic) else { return ordered(Nanos::MAX) };
         let chained_ns =
             topic.start_ns.map_or(Nanos::MIN, |start_ns| start_ns.saturating_add(topic.period_ns));
-        let start_ns = chained_ns.max(ingress_ns);
+        let start_ns = chained_ns.max(oldest_ns);
         topic.start_ns = Some(start_ns);
         ordered(start_ns.saturating_add(topic.deadline_ns))
     }

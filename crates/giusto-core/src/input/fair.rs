@@ -103,7 +103,7 @@ impl Tagging for Fair {
     }
 
     #[inline]
-    fn tag(&mut self, topic: usize, _ingress_ns: Nanos) -> u128 {
+    fn tag(&mut self, topic: usize, _oldest_ns: Nanos) -> u128 {
         let Some(topic) = self.topics.get_mut(topic) else { return TAG_MAX };
         let chained = if topic.period == self.period { topic.chain() } else { 0 };
         if topic.period != self.period || chained < self.virtual_time {

@@ -1,8 +1,9 @@
 //! Serves topics by the least tag: each topic that has messages has one slot with a tag, and when
 //! the slot is used the next one's tag is chained to it.
 //!
-//! What a tag means is the policy's: virtual time (`fair`) or real time (`edf`). Inside a topic a
-//! slot goes to the most urgent message, the oldest of equals. Ties between topics go to the topic
+//! What a tag means is the policy's: virtual time (`fair`) or real time (`edf`). A slot belongs to the
+//! topic: it is tagged for the message that has waited longest and goes to the most urgent one, the
+//! oldest of equals, so that priorities change who is served inside a topic but not when. Ties between topics go to the topic
 //! with the lower number. O(log topics with messages) per quantum.
 
 use std::fmt::Debug;
@@ -24,8 +25,8 @@ pub(super) trait Tagging: Debug + Send + Sync {
     /// The topic is gone: another one with its number has no past.
     fn withdraw(&mut self, topic: usize);
 
-    /// Tag of a topic's next slot, given when its first message came in: below 2¹⁰⁴.
-    fn tag(&mut self, topic: usize, ingress_ns: Nanos) -> u128;
+    /// Tag of a topic's next slot, given when the message that has waited longest came in: below 2¹⁰⁴.
+    fn tag(&mut self, topic: usize, oldest_ns: Nanos) -> u128;
 
     /// The slot with this tag is being used.
     fn used(&mut self, tag: u128);
@@ -73,8 +74,8 @@ impl<T: Tagging> InputStage for Tags<T> {
 
     #[inline]
     fn arrived(&mut self, queues: &Queues, topic: TopicId, _flow: FlowId) {
-        if let Some(head) = queues.head(topic.index()) {
-            let tag = self.tagging.tag(topic.index(), queues.store.message(head).ingress_ns);
+        if let Some(oldest_ns) = queues.oldest_ns(topic.index()) {
+            let tag = self.tagging.tag(topic.index(), oldest_ns);
             self.slots.push(tag, topic.0);
         }
     }
@@ -87,9 +88,9 @@ impl<T: Tagging> InputStage for Tags<T> {
         };
         self.tagging.used(tag);
         let served = queues.serve(now, topic as usize);
-        match queues.head(topic as usize) {
-            Some(head) => {
-                let tag = self.tagging.tag(topic as usize, queues.store.message(head).ingress_ns);
+        match queues.oldest_ns(topic as usize) {
+            Some(oldest_ns) => {
+                let tag = self.tagging.tag(topic as usize, oldest_ns);
                 self.slots.replace(tag, topic);
             }
             None => self.slots.pop(),
