@@ -10,7 +10,7 @@
 
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
-use crate::store::{Entry, MessageId, NONE, QUANTA_MAX, Store};
+use crate::store::{Entry, MESSAGES_MAX, MessageId, NONE, QUANTA_MAX, Store};
 
 /// Priorities inside a topic: 0 (normal) to 7 (most urgent).
 pub const PRIORITIES: u8 = 8;
@@ -50,6 +50,9 @@ pub enum Rejected {
         /// What the offer allows.
         limit_bytes: u32,
     },
+    /// As many messages are in the store as it can number.
+    #[error("{0} cannot be taken: {MESSAGES_MAX} messages are stored")]
+    StoreFull(FlowId),
     /// Priority above 7.
     #[error("priority {0}: expected 0 to 7")]
     Priority(u8),
@@ -236,6 +239,9 @@ impl Queues {
         let entry = &self.flows[flow.index()];
         if entry.waiting >= entry.capacity {
             return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
+        }
+        if self.store.is_full() {
+            return Err(Rejected::StoreFull(flow));
         }
         Ok(if size_bytes <= self.fragment_bytes { 1 } else { size_bytes.div_ceil(self.fragment_bytes) })
     }
@@ -455,5 +461,21 @@ fn unlink_urgent(blocks: &mut [Urgent], free: &mut Vec<u32>, lane: &mut Lane, ne
     if block.occupied == 0 {
         free.push(lane.urgent);
         lane.urgent = NONE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_would_have_no_number_is_refused() {
+        let mut queues = Queues::new(Lanes::PerFlow, 64).unwrap();
+        let bounds = Bounds { capacity: 9, limit_bytes: 64 };
+        queues.open(FlowId(0), ClientId(0), TopicId(0), bounds).unwrap();
+        queues.store.limit(1);
+        queues.push(0, FlowId(0), 0, b"").unwrap();
+        assert_eq!(queues.push(0, FlowId(0), 0, b""), Err(Rejected::StoreFull(FlowId(0))));
+        assert_eq!(queues.len(), 1);
     }
 }

@@ -119,7 +119,7 @@ impl PyEngine {
         let Bounds { capacity: waiting, limit_bytes } = &mut offer.bounds;
         set(waiting, "capacity", capacity, 1..=CAPACITY_MAX)?;
         set(limit_bytes, "max_size_bytes", max_size_bytes, 1..=LIMIT_BYTES)?;
-        // The limit is on the payload; what is queued is the frame.
+        // The limit is on attributes and payload; what is queued is the frame.
         *limit_bytes = limit_bytes.saturating_add(giusto_core::frame::data::HEADER_BYTES as u32);
         offer.limit = limit(min_sep_ns, burst, jitter_ns)?;
         let flow = self.core.advertise(ClientId(client.0), TopicId(topic.0), &offer);

@@ -253,6 +253,7 @@ impl State<'_> {
             }
             Err(
                 Rejected::Full { .. }
+                | Rejected::StoreFull(_)
                 | Rejected::UnknownFlow(_)
                 | Rejected::TooLarge { .. }
                 | Rejected::Priority(_),

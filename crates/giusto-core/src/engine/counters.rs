@@ -9,7 +9,7 @@ pub struct Counters {
     pub ingested: u64,
     /// Broke their offer's rate and were not taken in.
     pub policed: u64,
-    /// Found their flow's queue full.
+    /// Found their flow's queue full, or were larger than offered.
     pub overflow: u64,
     /// Were of no use any more when their turn came.
     pub expired: u64,
