@@ -227,3 +227,30 @@ def test_a_number_that_nothing_can_have_is_unknown(number: int) -> None:
     for attempt in attempts:
         with pytest.raises(GiustoError):
             attempt()
+
+
+def test_a_client_may_have_any_number_of_subscriptions_beside_one_that_pays() -> None:
+    engine = _core.Engine()
+    flow = engine.advertise(engine.connect("writer"), engine.declare("news"))
+    reader = engine.connect("reader")
+    engine.subscribe(reader, "news", need=_core.Need(deadline_ns=10))
+    for _ in range(65_536):
+        engine.subscribe(reader, "news")
+    engine.publish(0, flow, b"for all of them")
+    pump(engine)
+    assert payloads(engine, reader, 11) == [b"for all of them"], "those that ask for nothing still want it"
+
+
+def test_subscriptions_with_terms_are_refused_before_a_message_would_have_too_many() -> None:
+    engine = _core.Engine()
+    flow = engine.advertise(engine.connect("writer"), engine.declare("news"))
+    reader, need = engine.connect("reader"), _core.Need(deadline_ns=10)
+    first, *_ = [engine.subscribe(reader, "news", need=need) for _ in range(65_535)]
+    with pytest.raises(InvalidInput, match="terms"):
+        engine.subscribe(reader, "news", need=need)
+    engine.subscribe(reader, "news")
+    engine.publish(0, flow, b"for all of them")
+    pump(engine)
+    assert payloads(engine, reader) == [b"for all of them"]
+    engine.unsubscribe(first)
+    engine.subscribe(reader, "news", need=need)

@@ -279,14 +279,16 @@ pub(super) fn data(frame: &[u8]) -> Option<Data<'_>> {
     }
 }
 
-/// Terms of all subscriptions of a delivery; none at all if none of them has any.
+/// Terms of all subscriptions of a delivery; none at all if none of them has any. Those that have none
+/// want it whenever it comes: one entry says so for all of them.
 fn collect_terms(
     terms: &mut Vec<Terms>,
     subscriptions: &[SubscriptionId],
     of: impl Fn(SubscriptionId) -> Option<Terms>,
 ) {
     terms.clear();
-    if subscriptions.iter().any(|&id| of(id).is_some()) {
-        terms.extend(subscriptions.iter().map(|&id| of(id).unwrap_or(Terms::NONE)));
+    terms.extend(subscriptions.iter().filter_map(|&id| of(id)));
+    if !terms.is_empty() && terms.len() < subscriptions.len() {
+        terms.push(Terms::NONE);
     }
 }

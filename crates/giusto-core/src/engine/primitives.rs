@@ -9,10 +9,13 @@ use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
 use crate::matching::Filter;
 use crate::matching::topic::{check_name, check_pattern};
-use crate::output::{self, Terms};
+use crate::output::{self, TERMS_MAX, Terms};
 use crate::policer::{Bucket, Limit};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
+
+/// Subscriptions of a client with terms at most: a message may match all of them and one without.
+const WITH_TERMS_MAX: usize = TERMS_MAX - 1;
 
 /// What a publisher promises on one topic.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +64,7 @@ impl Engine {
             output,
             flows,
             subscriptions,
+            with_terms: 0,
             delivery: (0, 0),
         };
         self.tables.clients.insert(entry);
@@ -200,13 +204,17 @@ impl Engine {
         need: &Need,
     ) -> Result<SubscriptionId, ChangeError> {
         check_pattern(pattern)?;
-        let name = &self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?.name;
+        let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
         if let Some(terms) = &need.terms {
             terms.check(LIMIT_BYTES, &self.config.link)?;
+            if entry.with_terms >= WITH_TERMS_MAX {
+                let expected = format!("at most {WITH_TERMS_MAX} subscriptions of a client with terms");
+                return Err(Invalid::new("terms", entry.with_terms + 1, expected).into());
+            }
         }
         let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
         if let Some(records) = &mut self.records {
-            records.subscriber.set(id.0, name)?;
+            records.subscriber.set(id.0, &entry.name)?;
         }
         self.matcher.subscribe(id, pattern, filter)?;
         let (terms, bound_ns) = (need.terms, need.bound_ns);
@@ -221,6 +229,7 @@ impl Engine {
         });
         if let Some(entry) = self.tables.client_mut(client) {
             entry.subscriptions.push(id);
+            entry.with_terms += usize::from(terms.is_some());
         }
         Ok(id)
     }
@@ -231,6 +240,7 @@ impl Engine {
         let Some(entry) = self.tables.subscriptions.get_mut(id.0) else { return Ok(()) };
         entry.gone = true;
         if let Some(client) = self.tables.clients.get_mut(entry.client.0) {
+            client.with_terms -= usize::from(entry.terms.is_some());
             client.subscriptions.retain(|&other| other != id);
         }
         self.tables.forget_subscription(id);

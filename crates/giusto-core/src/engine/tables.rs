@@ -83,6 +83,8 @@ pub(super) struct Client {
     /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,
     pub(super) subscriptions: Vec<SubscriptionId>,
+    /// How many of its subscriptions have terms.
+    pub(super) with_terms: usize,
     /// The delivery that the message of a step has for this client, and which step that was.
     pub(super) delivery: (u64, u32),
 }
