@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pyarrow
 import pytest
 
@@ -108,10 +110,8 @@ def test_a_flow_can_come_back_again_and_again_without_more_memory() -> None:
     topic, writer = engine.declare("news"), engine.connect("writer")
     for _ in range(50):
         flow = engine.advertise(writer, topic, capacity=2)
-        try:
+        with contextlib.suppress(QueueFull):
             engine.publish(0, flow, b"more")
-        except QueueFull:
-            pass
         engine.unadvertise(flow)
     assert engine.waiting == 2
 
@@ -119,7 +119,9 @@ def test_a_flow_can_come_back_again_and_again_without_more_memory() -> None:
 @pytest.mark.parametrize("policy", INPUTS)
 def test_a_message_that_was_too_large_takes_no_token(policy: str) -> None:
     engine = _core.Engine(input=policy)
-    flow = engine.advertise(engine.connect("writer"), engine.declare("news"), min_sep_ns=100, max_size_bytes=4)
+    flow = engine.advertise(
+        engine.connect("writer"), engine.declare("news"), min_sep_ns=100, max_size_bytes=4
+    )
     with pytest.raises(TooLarge):
         engine.publish(0, flow, b"12345")
     engine.publish(0, flow, b"1234")
@@ -188,7 +190,13 @@ def test_a_new_topic_starts_its_own_chain_of_virtual_tags() -> None:
 
 @pytest.mark.parametrize(
     "need",
-    [{"subscriber_delay_ns": 1 << 70}, {"nodenum": -1}, {"nodenum": 1 << 40}, {"bound_ns": -1}, {"bound_ns": 1 << 70}],
+    [
+        {"subscriber_delay_ns": 1 << 70},
+        {"nodenum": -1},
+        {"nodenum": 1 << 40},
+        {"bound_ns": -1},
+        {"bound_ns": 1 << 70},
+    ],
 )
 def test_a_need_out_of_range_names_its_field(need: dict[str, int]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(need))):

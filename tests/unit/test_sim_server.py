@@ -61,8 +61,9 @@ def test_messages_of_one_instant_and_queue_stay_in_the_order_of_the_streams() ->
     ],
 )
 def test_a_stream_out_of_range_names_its_field(field: str, stream: dict[str, object]) -> None:
+    fields = {"topic": "a", "client": "c", "times_ns": [0], **stream}
     with pytest.raises(InvalidInput, match=field):
-        serve("twrr", [Topic(name="a", service_ns=1)], [Stream(**{"topic": "a", "client": "c", "times_ns": [0], **stream})])  # type: ignore[arg-type]
+        serve("twrr", [Topic(name="a", service_ns=1)], [Stream(**fields)])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -76,23 +77,32 @@ def test_a_stream_out_of_range_names_its_field(field: str, stream: dict[str, obj
     ],
 )
 def test_a_topic_out_of_range_names_its_field(field: str, topic: dict[str, object]) -> None:
+    fields, stream = {"name": "a", "service_ns": 1, **topic}, Stream(topic="a", client="c", times_ns=[0])
     with pytest.raises(InvalidInput, match=field):
-        serve("fair", [Topic(**{"name": "a", "service_ns": 1, **topic})], [Stream(topic="a", client="c", times_ns=[0])])  # type: ignore[arg-type]
+        serve("fair", [Topic(**fields)], [stream])  # type: ignore[arg-type]
 
 
 def test_time_that_would_run_out_is_an_error() -> None:
     for times_ns, service_ns in (([FIRST_NS] * 4, LAST_NS), ([LAST_NS - 1] * 2, 1), ([LAST_NS], 1)):
         with pytest.raises(InvalidInput, match="service_ns"):
-            serve("twrr", [Topic(name="a", service_ns=service_ns)], [Stream(topic="a", client="c", times_ns=times_ns)])
+            serve(
+                "twrr",
+                [Topic(name="a", service_ns=service_ns)],
+                [Stream(topic="a", client="c", times_ns=times_ns)],
+            )
 
 
 def test_the_whole_range_of_time_can_be_used() -> None:
-    run = serve("edf", [Topic(name="a", service_ns=1)], [Stream(topic="a", client="c", times_ns=[FIRST_NS, LAST_NS - 1])])
+    run = serve(
+        "edf",
+        [Topic(name="a", service_ns=1)],
+        [Stream(topic="a", client="c", times_ns=[FIRST_NS, LAST_NS - 1])],
+    )
     assert [done.completed_ns for done in run.completions] == [FIRST_NS + 1, LAST_NS]
 
 
 def test_urgent_messages_do_not_cost_their_topic_its_rate() -> None:
-    """edf: whichever messages go first, a topic with σ = 1 completes its n-th within D of its n-th arrival (E1)."""
+    """edf: whoever goes first, a topic with burst 1 completes its n-th within D of its n-th arrival (E1)."""
     topics = [
         Topic(name="a", service_ns=1_000, period_ns=4_000, deadline_ns=44_000),
         Topic(name="flood", service_ns=1_000, period_ns=1_334, deadline_ns=4_000),
