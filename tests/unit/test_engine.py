@@ -120,7 +120,7 @@ def test_a_full_queue_and_a_large_message_are_refused_and_counted(engine: _core.
     engine.publish(0, flow, b"1")
     with pytest.raises(QueueFull):
         engine.publish(0, flow, b"2")
-    with pytest.raises(TooLarge):
+    with pytest.raises(TooLarge, match="size_bytes = 11: expected at most 10 bytes"):
         engine.publish(0, flow, b"0123456789x")
     assert engine.counters()["overflow"] == 2
     assert engine.waiting == 2
@@ -194,8 +194,9 @@ def test_a_topic_number_is_free_when_its_last_delivery_is_gone(engine: _core.Eng
     assert engine.counters()["delivered"] == 1
 
 
-def test_large_messages_take_several_quanta(engine: _core.Engine) -> None:
-    engine = _core.Engine(fragment_bytes=100)
+@pytest.mark.parametrize("policy", INPUTS)
+def test_large_messages_take_several_quanta(policy: str) -> None:
+    engine = _core.Engine(input=policy, fragment_bytes=100)
     _, flow, reader = pair(engine)
     engine.publish(0, flow, bytes(250))
     steps = [engine.step(n) for n in range(5)]

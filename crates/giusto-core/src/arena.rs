@@ -1,10 +1,10 @@
 //! Keeps the bytes of queued frames: fixed-size slots in chunks that are never moved.
 //!
-//! A slot belongs to one of 20 size classes (two per power of two, from 64 bytes to 64 KiB), is
+//! A slot belongs to one of 20 size classes (64 bytes, then two per power of two to 64 KiB), is
 //! taken from a free list and returned to it, so that nothing is allocated once the arena is warm
 //! and growing never copies what is there. Larger byte strings get an allocation of their own.
 
-/// Slot sizes; a slot wastes a third at most.
+/// Slot sizes; from 128 bytes on a slot wastes a third at most.
 const SIZES: [usize; 20] = [
     64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
     49152, 65536,
@@ -12,6 +12,9 @@ const SIZES: [usize; 20] = [
 const LARGE: usize = SIZES.len();
 const CHUNK_BYTES: usize = 1 << 17;
 const INDEX_BITS: u32 = 27;
+
+/// Slots of one size class at most.
+pub(crate) const SLOTS_MAX: usize = 1 << INDEX_BITS;
 
 /// Where a byte string lies: size class in the upper bits, number within the class below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
-use crate::store::{Entry, MessageId, NONE, Store};
+use crate::store::{Entry, MESSAGES_MAX, MessageId, NONE, QUANTA_MAX, Store};
 
 /// Priorities inside a topic: 0 (normal) to 7 (most urgent).
 pub const PRIORITIES: u8 = 8;
@@ -50,6 +50,9 @@ pub enum Rejected {
         /// What the offer allows.
         limit_bytes: u32,
     },
+    /// As many messages are in the store as it can number.
+    #[error("{0} cannot be taken: {MESSAGES_MAX} messages are stored")]
+    StoreFull(FlowId),
     /// Priority above 7.
     #[error("priority {0}: expected 0 to 7")]
     Priority(u8),
@@ -126,6 +129,15 @@ pub struct Bounds {
     pub limit_bytes: u32,
 }
 
+impl Bounds {
+    fn checked_capacity(&self) -> Result<u16, Invalid> {
+        if !(1..=CAPACITY_MAX).contains(&self.capacity) {
+            return Err(Invalid::new("capacity", self.capacity, format!("1 to {CAPACITY_MAX} messages")));
+        }
+        Ok(self.capacity as u16)
+    }
+}
+
 /// All input queues.
 #[derive(Debug)]
 pub struct Queues {
@@ -166,11 +178,7 @@ impl Queues {
         topic: TopicId,
         bounds: Bounds,
     ) -> Result<(), ChangeError> {
-        if !(1..=CAPACITY_MAX).contains(&bounds.capacity) {
-            return Err(
-                Invalid::new("capacity", bounds.capacity, format!("1 to {CAPACITY_MAX} messages")).into()
-            );
-        }
+        let capacity = bounds.checked_capacity()?;
         if self.flows.get(flow.index()).is_some_and(|there| there.capacity != 0 || there.waiting != 0) {
             return Err(ChangeError::duplicate("flow", flow));
         }
@@ -181,9 +189,26 @@ impl Queues {
         if topic.index() >= self.topics.len() {
             self.topics.resize(topic.index() + 1, EMPTY);
         }
-        self.flows[flow.index()] =
-            Flow { capacity: bounds.capacity as u16, limit_bytes: bounds.limit_bytes, ..vacant };
+        self.flows[flow.index()] = Flow { capacity, limit_bytes: self.limit_bytes(bounds), ..vacant };
         Ok(())
+    }
+
+    /// Opens a closed flow again, with other bounds; what waits in it counts against them.
+    pub fn reopen(&mut self, flow: FlowId, bounds: Bounds) -> Result<(), ChangeError> {
+        let (capacity, limit_bytes) = (bounds.checked_capacity()?, self.limit_bytes(bounds));
+        match self.flows.get_mut(flow.index()) {
+            Some(closed) if closed.capacity == 0 => {
+                (closed.capacity, closed.limit_bytes) = (capacity, limit_bytes);
+                Ok(())
+            }
+            Some(_) => Err(ChangeError::duplicate("flow", flow)),
+            None => Err(ChangeError::unknown("flow", flow)),
+        }
+    }
+
+    /// What the bounds allow, but no more than a message can have quanta.
+    fn limit_bytes(&self, bounds: Bounds) -> u32 {
+        bounds.limit_bytes.min(self.fragment_bytes.saturating_mul(QUANTA_MAX))
     }
 
     /// Closes a flow to new messages; those that wait are still served.
@@ -207,9 +232,23 @@ impl Queues {
         Ok(Pushed { message: id, first: self.append(flow, priority, id) })
     }
 
-    /// The quanta that the message will take, if it may enter at all.
+    /// The quanta that the message will take, if it may enter now.
     #[inline]
     fn accept(&self, flow: FlowId, priority: u8, frame: &[u8]) -> Result<u32, Rejected> {
+        let size_bytes = self.check(flow, priority, frame)?;
+        let entry = &self.flows[flow.index()];
+        if entry.waiting >= entry.capacity {
+            return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
+        }
+        if self.store.is_full() {
+            return Err(Rejected::StoreFull(flow));
+        }
+        Ok(if size_bytes <= self.fragment_bytes { 1 } else { size_bytes.div_ceil(self.fragment_bytes) })
+    }
+
+    /// The size of a message that may enter its flow, if there is room.
+    #[inline]
+    pub fn check(&self, flow: FlowId, priority: u8, frame: &[u8]) -> Result<u32, Rejected> {
         let Some(entry) = self.flows.get(flow.index()).filter(|entry| entry.capacity != 0) else {
             return Err(Rejected::UnknownFlow(flow));
         };
@@ -220,10 +259,7 @@ impl Queues {
         if size_bytes > entry.limit_bytes {
             return Err(Rejected::TooLarge { flow, size_bytes, limit_bytes: entry.limit_bytes });
         }
-        if entry.waiting >= entry.capacity {
-            return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
-        }
-        Ok(if size_bytes <= self.fragment_bytes { 1 } else { size_bytes.div_ceil(self.fragment_bytes) })
+        Ok(size_bytes)
     }
 
     #[inline]
@@ -266,6 +302,18 @@ impl Queues {
             return Some(MessageId(block.head[most_urgent(block.occupied)]));
         }
         (lane.head != NONE).then_some(MessageId(lane.head))
+    }
+
+    /// When the message of a lane that has waited longest came in, whatever its priority.
+    #[inline]
+    pub fn oldest_ns(&self, lane: usize) -> Option<Nanos> {
+        let lane = self.lane(lane);
+        let ingress_ns = |id: u32| (id != NONE).then(|| self.store.message(MessageId(id)).ingress_ns);
+        if lane.urgent == NONE {
+            return ingress_ns(lane.head);
+        }
+        let heads = self.urgent[lane.urgent as usize].head.iter().chain([&lane.head]);
+        heads.filter_map(|&id| ingress_ns(id)).min()
     }
 
     /// Whether a lane has no message.
@@ -413,5 +461,21 @@ fn unlink_urgent(blocks: &mut [Urgent], free: &mut Vec<u32>, lane: &mut Lane, ne
     if block.occupied == 0 {
         free.push(lane.urgent);
         lane.urgent = NONE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_would_have_no_number_is_refused() {
+        let mut queues = Queues::new(Lanes::PerFlow, 64).unwrap();
+        let bounds = Bounds { capacity: 9, limit_bytes: 64 };
+        queues.open(FlowId(0), ClientId(0), TopicId(0), bounds).unwrap();
+        queues.store.limit(1);
+        queues.push(0, FlowId(0), 0, b"").unwrap();
+        assert_eq!(queues.push(0, FlowId(0), 0, b""), Err(Rejected::StoreFull(FlowId(0))));
+        assert_eq!(queues.len(), 1);
     }
 }

@@ -4,7 +4,7 @@
 //! number of output queues; it goes when the last of them releases it. Entries lie in chunks that
 //! never move, so that growing copies nothing and costs no pause.
 
-use crate::arena::{Arena, Slot};
+use crate::arena::{Arena, SLOTS_MAX, Slot};
 use crate::id::{FlowId, Nanos};
 
 /// End of a list.
@@ -35,7 +35,8 @@ pub struct Message {
 }
 
 const QUANTA_BITS: u32 = 29;
-const QUANTA_MASK: u32 = (1 << QUANTA_BITS) - 1;
+/// Quanta of one message at most.
+pub(crate) const QUANTA_MAX: u32 = (1 << QUANTA_BITS) - 1;
 
 impl Message {
     /// 0 (normal) to 7 (most urgent).
@@ -47,7 +48,7 @@ impl Message {
     /// Quanta still to be spent.
     #[inline]
     pub fn quanta_left(&self) -> u32 {
-        self.work & QUANTA_MASK
+        self.work & QUANTA_MAX
     }
 
     /// Spends one quantum; true when it was the last.
@@ -71,23 +72,33 @@ pub struct Entry {
     pub ingress_ns: Nanos,
 }
 
+/// Messages at once at most: more would not have a number each in the arena.
+pub const MESSAGES_MAX: usize = SLOTS_MAX;
+
 /// All messages between ingress and egress.
 #[derive(Debug)]
 pub struct Store {
     chunks: Vec<Box<[Message]>>,
     free: u32,
     live: usize,
+    most: usize,
     arena: Arena,
 }
 
 impl Default for Store {
     fn default() -> Self {
-        Self { chunks: Vec::new(), free: NONE, live: 0, arena: Arena::default() }
+        Self { chunks: Vec::new(), free: NONE, live: 0, most: MESSAGES_MAX, arena: Arena::default() }
     }
 }
 
 impl Store {
-    /// Copies a frame in, with one reference to it.
+    /// Whether there is no number left for another message.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.live >= self.most
+    }
+
+    /// Copies a frame in, with one reference to it; the store must not be full.
     #[inline]
     pub fn insert(&mut self, entry: Entry, frame: &[u8]) -> MessageId {
         if self.free == NONE {
@@ -103,7 +114,7 @@ impl Store {
             slot,
             size_bytes: frame.len() as u32,
             references: 1,
-            work: u32::from(entry.priority) << QUANTA_BITS | entry.quanta & QUANTA_MASK,
+            work: u32::from(entry.priority) << QUANTA_BITS | entry.quanta & QUANTA_MAX,
             ingress_ns: entry.ingress_ns,
             selected_ns: Nanos::MAX,
         };
@@ -174,6 +185,12 @@ impl Store {
         self.arena.bytes_mut(slot, len)
     }
 
+    /// Lets tests meet a full store.
+    #[cfg(test)]
+    pub(crate) fn limit(&mut self, most: usize) {
+        self.most = most;
+    }
+
     /// Messages that somebody refers to.
     pub fn len(&self) -> usize {
         self.live
@@ -217,6 +234,17 @@ mod tests {
             store.insert(entry(0), &frame);
         }
         assert!(store.held_bytes() <= 250_000_000, "{}", store.held_bytes());
+    }
+
+    #[test]
+    fn a_full_store_has_room_again_when_a_message_goes() {
+        let mut store = Store { most: 2, ..Store::default() };
+        let id = store.insert(entry(0), b"");
+        assert!(!store.is_full());
+        store.insert(entry(0), b"");
+        assert!(store.is_full());
+        store.release(id);
+        assert!(!store.is_full());
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use giusto_core::engine::IngestError;
 use giusto_core::error::{ChangeError, Invalid};
+use giusto_core::frame::data::HEADER_BYTES;
 use giusto_core::frame::{EncodeError, FrameError};
 use giusto_core::matching::FilterSyntax;
 use giusto_core::queue::Rejected;
+use giusto_core::store::MESSAGES_MAX;
 
 use giusto_core::frame::attributes::BlockError;
 use pyo3::prelude::*;
@@ -61,9 +63,12 @@ impl Raise for Rejected {
         match self {
             Self::UnknownFlow(flow) => ChangeError::unknown("flow", flow.0).raise(),
             Self::Full { flow, capacity } => exception("QueueFull", (flow.0, capacity)),
+            // An offer is on attributes and payload; what is queued is the frame.
             Self::TooLarge { size_bytes, limit_bytes, .. } => {
-                exception("TooLarge", ("size_bytes", size_bytes, limit_bytes))
+                let sizes = [size_bytes, limit_bytes].map(|bytes| bytes.saturating_sub(HEADER_BYTES as u32));
+                exception("TooLarge", ("size_bytes", sizes[0], sizes[1]))
             }
+            Self::StoreFull(flow) => exception("QueueFull", (flow.0, MESSAGES_MAX)),
             Self::Priority(priority) => Invalid::new("priority", priority, "0 to 7").raise(),
         }
     }

@@ -6,9 +6,11 @@
 //! be tried from both sides.
 
 use giusto_core::error::{ChangeError, Invalid};
+use giusto_core::frame::LIMIT_BYTES;
 use giusto_core::id::{ClientId, FlowId, Nanos, TopicId};
 use giusto_core::input::{InputStage, Share, policy};
 use giusto_core::queue::{Bounds, Queues, Rejected};
+use giusto_core::store::MessageId;
 
 /// A message on its way in.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +21,7 @@ pub struct Arrival {
     pub flow: u32,
     /// 0 (normal) to 7 (most urgent).
     pub priority: u8,
-    /// Size, which decides how many quanta it takes; at least 4.
+    /// Size, which decides how many quanta it takes; at most [`LIMIT_BYTES`].
     pub size_bytes: u32,
 }
 
@@ -102,11 +104,14 @@ struct State<'a> {
     run: Run,
     taken: usize,
     changed: usize,
+    /// Index of the arrival that each message in the store was.
+    arrival_of: Vec<u32>,
+    /// Bytes for a message of any size.
     frame: Vec<u8>,
 }
 
 impl Server {
-    /// Serves `arrivals` (ascending in time) until nothing is left.
+    /// Serves `arrivals` until nothing is left. They and `changes` come in the order of time.
     pub fn run(&self, arrivals: &[Arrival], changes: &[Change]) -> Result<Run, ChangeError> {
         self.check(arrivals, changes)?;
         let mut state = self.start(arrivals, changes)?;
@@ -136,6 +141,10 @@ impl Server {
         for (n, arrival) in arrivals.iter().enumerate() {
             self.check_arrival(n, arrival)?;
         }
+        if let Some(n) = changes.windows(2).position(|pair| pair[0].at_ns > pair[1].at_ns) {
+            let field = format!("changes[{}].at_ns", n + 1);
+            return Err(Invalid::new(field, changes[n + 1].at_ns, "changes in the order of time"));
+        }
         match changes.iter().position(|change| change.topic as usize >= self.shares.len()) {
             Some(n) => {
                 Err(Invalid::new(format!("changes[{n}].topic"), changes[n].topic, "an index of a topic"))
@@ -148,8 +157,9 @@ impl Server {
         if arrival.flow as usize >= self.flows.len() {
             return Err(Invalid::new(format!("arrivals[{n}].flow"), arrival.flow, "an index of a flow"));
         }
-        if arrival.size_bytes < 4 {
-            return Err(Invalid::new(format!("arrivals[{n}].size_bytes"), arrival.size_bytes, "at least 4"));
+        if arrival.size_bytes > LIMIT_BYTES {
+            let (field, expected) = (format!("arrivals[{n}].size_bytes"), format!("at most {LIMIT_BYTES}"));
+            return Err(Invalid::new(field, arrival.size_bytes, expected));
         }
         if arrival.priority > 7 {
             return Err(Invalid::new(format!("arrivals[{n}].priority"), arrival.priority, "0 to 7"));
@@ -184,6 +194,7 @@ impl Server {
             run,
             taken: 0,
             changed: 0,
+            arrival_of: Vec::new(),
             frame: Vec::new(),
         })
     }
@@ -196,12 +207,16 @@ impl State<'_> {
         let Some(served) = self.stage.next(now, &mut self.queues) else {
             return Ok(self.arrivals.get(self.taken).map_or(now, |arrival| arrival.at_ns.max(now)));
         };
-        let topic = self.server.flows[served.flow.index()].topic;
-        let end_ns = now.saturating_add(self.server.service_ns[topic as usize]);
-        self.run.busy_ns += end_ns - now;
+        let topic = self.server.flows[served.flow.index()].topic as usize;
+        let service_ns = self.server.service_ns[topic];
+        let (end_ns, busy_ns) = (now.checked_add(service_ns), self.run.busy_ns.checked_add(service_ns));
+        let (Some(end_ns), Some(busy_ns)) = (end_ns, busy_ns) else {
+            let expected = "a run that ends before time does, at 2^63 ns";
+            return Err(Invalid::new(format!("service_ns[{topic}]"), service_ns, expected).into());
+        };
+        self.run.busy_ns = busy_ns;
         if served.complete {
-            let frame = self.queues.store.frame(served.message);
-            let arrival = u32::from_le_bytes([frame[0], frame[1], frame[2], frame[3]]);
+            let arrival = self.arrival_of[served.message.0 as usize];
             self.run.completions.push(Completion { arrival, selected_ns: now, completed_ns: end_ns });
             self.queues.store.release(served.message);
         }
@@ -226,18 +241,19 @@ impl State<'_> {
     fn arrive(&mut self, arrival: Arrival) {
         let index = self.taken as u32;
         self.taken += 1;
-        self.frame.clear();
-        self.frame.extend(index.to_le_bytes());
-        self.frame.resize(arrival.size_bytes as usize, 0);
-        let flow = FlowId(arrival.flow);
-        match self.queues.push(arrival.at_ns, flow, arrival.priority, &self.frame) {
-            Ok(pushed) if pushed.first => {
-                let topic = TopicId(self.server.flows[flow.index()].topic);
-                self.stage.arrived(&self.queues, topic, flow);
+        let (flow, size) = (FlowId(arrival.flow), arrival.size_bytes as usize);
+        self.frame.resize(self.frame.len().max(size), 0);
+        match self.queues.push(arrival.at_ns, flow, arrival.priority, &self.frame[..size]) {
+            Ok(pushed) => {
+                self.remember(pushed.message, index);
+                if pushed.first {
+                    let topic = TopicId(self.server.flows[flow.index()].topic);
+                    self.stage.arrived(&self.queues, topic, flow);
+                }
             }
-            Ok(_) => {}
             Err(
                 Rejected::Full { .. }
+                | Rejected::StoreFull(_)
                 | Rejected::UnknownFlow(_)
                 | Rejected::TooLarge { .. }
                 | Rejected::Priority(_),
@@ -245,6 +261,12 @@ impl State<'_> {
                 self.run.overflow.push(index);
             }
         }
+    }
+
+    fn remember(&mut self, message: MessageId, arrival: u32) {
+        let place = message.0 as usize;
+        self.arrival_of.resize(self.arrival_of.len().max(place + 1), 0);
+        self.arrival_of[place] = arrival;
     }
 
     fn allot(&mut self, change: Change) -> Result<(), ChangeError> {

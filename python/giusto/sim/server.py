@@ -5,6 +5,7 @@ The policy is the broker's own code. Times are integers in nanoseconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +13,9 @@ from typing import NamedTuple
 
 from giusto import _core
 from giusto.errors import InvalidInput, Unknown
+from giusto.guarantee.exact import nonnegative
+
+FIRST_NS, LAST_NS = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +37,9 @@ class Topic:
     @property
     def share(self) -> _core.Share:
         """As the core takes it. A virtual deadline is rounded down to whole ticks."""
-        ticks = None if self.virtual_deadline is None else int(self.virtual_deadline * _core.TICKS)
+        ticks = None
+        if self.virtual_deadline is not None:
+            ticks = math.floor(nonnegative("virtual_deadline", self.virtual_deadline) * _core.TICKS)
         return _core.Share(
             weight=self.weight,
             rate=self.rate,
@@ -45,7 +51,10 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """What one client publishes on one topic: when, and messages of which size and priority."""
+    """What one client publishes on one topic: when, and messages of which size and priority.
+
+    Streams of the same client and topic are one flow: they share its queue, whose capacity they agree on.
+    """
 
     topic: str
     client: str
@@ -99,32 +108,64 @@ def serve(
     A message takes one quantum per started `fragment_bytes`. A message that arrives at the instant at
     which a quantum begins can still be chosen for it, unless `service_first`.
     """
-    number = _numbers("topics", [topic.name for topic in topics])
-    clients = {stream.client: None for stream in streams}
-    client_number = {name: n for n, name in enumerate(clients)}
-    for stream in streams:
-        if stream.topic not in number:
-            raise Unknown("topic", stream.topic)
-    arrivals = sorted(
-        (at_ns, flow, stream.priority, max(4, stream.size_bytes))
-        for flow, stream in enumerate(streams)
-        for at_ns in stream.times_ns
-    )
+    flows, flow_of = _flows(_numbers("topics", [topic.name for topic in topics]), streams)
+    sent = sorted((at_ns, n) for n, stream in enumerate(streams) for at_ns in _times_ns(n, stream))
     run = _core.serve(
         policy,
         shares=[topic.share for topic in topics],
-        service_ns=[topic.service_ns for topic in topics],
-        flows=[(client_number[s.client], number[s.topic], s.capacity) for s in streams],
-        arrivals=arrivals,
-        fragment_bytes=fragment_bytes,
+        service_ns=[
+            _whole(f"topics[{n}].service_ns", topic.service_ns, 1, LAST_NS) for n, topic in enumerate(topics)
+        ],
+        flows=flows,
+        arrivals=[(at_ns, flow_of[n], streams[n].priority, streams[n].size_bytes) for at_ns, n in sent],
+        fragment_bytes=_whole("fragment_bytes", fragment_bytes, 1, 2**32 - 1),
         service_first=service_first,
     )
     completions = [
-        Completion(streams[flow].topic, streams[flow].client, at_ns, selected_ns, completed_ns)
+        Completion(streams[n].topic, streams[n].client, at_ns, selected_ns, completed_ns)
         for arrival, selected_ns, completed_ns in run.completions
-        for at_ns, flow, _, _ in (arrivals[arrival],)
+        for at_ns, n in (sent[arrival],)
     ]
     return Run(completions, len(run.overflow))
+
+
+def _flows(
+    topic_number: dict[str, int], streams: Sequence[Stream]
+) -> tuple[list[tuple[int, int, int]], list[int]]:
+    """(client, topic, capacity) of each flow, and the flow of each stream."""
+    clients: dict[str, int] = {}
+    numbers: dict[tuple[int, int], int] = {}
+    flows: list[tuple[int, int, int]] = []
+    flow_of: list[int] = []
+    for n, stream in enumerate(streams):
+        _check(n, stream)
+        if stream.topic not in topic_number:
+            raise Unknown("topic", stream.topic)
+        client = clients.setdefault(stream.client, len(clients))
+        flow = numbers.setdefault((client, topic_number[stream.topic]), len(numbers))
+        if flow == len(flows):
+            flows.append((client, topic_number[stream.topic], stream.capacity))
+        elif flows[flow][2] != stream.capacity:
+            expected = f"{flows[flow][2]}, as another stream of this client and topic has it"
+            raise InvalidInput(f"streams[{n}].capacity", stream.capacity, expected)
+        flow_of.append(flow)
+    return flows, flow_of
+
+
+def _check(n: int, stream: Stream) -> None:
+    _whole(f"streams[{n}].size_bytes", stream.size_bytes, 0, _core.FRAME_LIMIT_BYTES)
+    _whole(f"streams[{n}].priority", stream.priority, 0, 7)
+    _whole(f"streams[{n}].capacity", stream.capacity, 1, 65_535)
+
+
+def _times_ns(n: int, stream: Stream) -> list[int]:
+    return [_whole(f"streams[{n}].times_ns", at_ns, FIRST_NS, LAST_NS) for at_ns in stream.times_ns]
+
+
+def _whole(field: str, value: int, least: int, most: int) -> int:
+    if not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(field, value, f"a whole number from {least} to {most}")
+    return value
 
 
 def _numbers(field: str, names: Iterable[str]) -> dict[str, int]:

@@ -40,7 +40,7 @@ def test_fair_serves_in_the_order_of_exact_tags() -> None:
 
 
 def edf_order(workload: Workload) -> list[int]:
-    """S = max(arrival, S + T) of the slot before, F = S + D, least F first, ties to the lower topic."""
+    """S = max(arrival of the oldest, S + T), F = S + D, least F first, ties to the lower topic."""
     waiting: list[list[tuple[int, int]]] = [[] for _ in workload.shares]
     earliest = [-(10**18)] * len(workload.shares)
     deadline: dict[int, int] = {}
@@ -48,8 +48,8 @@ def edf_order(workload: Workload) -> list[int]:
     now, seen = workload.arrivals[0][0], 0
 
     def tag(topic: int) -> None:
-        head = min(waiting[topic])[1]
-        start = max(workload.arrivals[head][0], earliest[topic])
+        oldest = min(message for _, message in waiting[topic])
+        start = max(workload.arrivals[oldest][0], earliest[topic])
         earliest[topic] = start + workload.shares[topic].period_ns
         deadline[topic] = start + workload.shares[topic].deadline_ns
 

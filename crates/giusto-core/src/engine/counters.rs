@@ -2,14 +2,14 @@
 
 use crate::record::Outcome;
 
-/// Messages of a topic. Up to the match one message counts once, from there once per subscriber.
+/// Messages of a topic. Up to the match one message counts once, from there once per subscription.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Taken into the queues.
     pub ingested: u64,
     /// Broke their offer's rate and were not taken in.
     pub policed: u64,
-    /// Found their flow's queue full.
+    /// Found their flow's queue full, or were larger than offered.
     pub overflow: u64,
     /// Were of no use any more when their turn came.
     pub expired: u64,

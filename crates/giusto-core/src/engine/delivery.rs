@@ -22,6 +22,8 @@ pub(super) struct Waiting {
     pub(super) message: MessageId,
     pub(super) client: ClientId,
     pub(super) topic: TopicId,
+    /// Who published it.
+    pub(super) source: ClientId,
     /// What the publisher promised, 0 if nothing: its flow may be gone before the delivery is.
     pub(super) min_sep_ns: Nanos,
     pub(super) subscriptions: Vec<SubscriptionId>,

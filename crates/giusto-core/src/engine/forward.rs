@@ -7,7 +7,7 @@ use crate::frame::attributes::{Attributes, BlockError};
 use crate::frame::{Data, DataMut, Decoded, Decoder, Frame};
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::output::{Admission, Lost, Outgoing, Reason, SPAN_NS_MAX, Terms};
-use crate::queue::Rejected;
+use crate::queue::{Pushed, Rejected};
 use crate::record::Outcome;
 use crate::store::MessageId;
 
@@ -57,13 +57,7 @@ impl Engine {
         if !data.attributes.is_empty() {
             Attributes::decode(data.attributes).map_err(IngestError::Attributes)?;
         }
-        if let Some(bucket) = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.as_mut())
-            && !bucket.conforms(now)
-        {
-            self.turn_away(now, topic, client, data, Outcome::Policed);
-            return Err(IngestError::Policed(flow));
-        }
-        match self.queues.push(now, flow, data.header.priority, frame) {
+        match self.admit(now, flow, data.header.priority, frame) {
             Ok(pushed) => {
                 self.stamp(pushed.message, topic, client);
                 if pushed.first {
@@ -72,11 +66,25 @@ impl Engine {
                 self.count(topic, |counters| counters.ingested += 1);
                 Ok(())
             }
-            Err(rejected) => {
-                self.turn_away(now, topic, client, data, Outcome::Overflow);
-                Err(rejected.into())
+            Err(error) => {
+                let policed = matches!(error, IngestError::Policed(_));
+                let outcome = if policed { Outcome::Policed } else { Outcome::Overflow };
+                self.turn_away(now, topic, client, data, outcome);
+                Err(error)
             }
         }
+    }
+
+    /// Polices and queues a frame. One that the offer does not allow at all takes no token.
+    #[inline]
+    fn admit(&mut self, now: Nanos, flow: FlowId, priority: u8, frame: &[u8]) -> Result<Pushed, IngestError> {
+        if let Some(bucket) = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.as_mut()) {
+            self.queues.check(flow, priority, frame)?;
+            if !bucket.conforms(now) {
+                return Err(IngestError::Policed(flow));
+            }
+        }
+        Ok(self.queues.push(now, flow, priority, frame)?)
     }
 
     /// Writes the topic and the publisher into a frame that is on its way to subscribers.
@@ -118,6 +126,9 @@ impl Engine {
             entry.pending += tokens.len() as u32;
             entry.counters.unmatched += u64::from(tokens.is_empty());
         }
+        if let Some(source) = self.tables.clients.get_mut(self.queues.client(flow).0) {
+            source.pending += tokens.len() as u32;
+        }
         let outgoing = Outgoing {
             token: 0,
             size_bytes: self.queues.store.message(message).size_bytes,
@@ -144,6 +155,7 @@ impl Engine {
             return;
         }
         let flow = self.queues.store.message(message).flow;
+        let source = self.queues.client(flow);
         let min_sep_ns = self.tables.flows.get(flow.0).map_or(0, Flow::min_sep_ns);
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
@@ -154,8 +166,14 @@ impl Engine {
                 delivery.into_iter().for_each(|delivery| delivery.subscriptions.push(subscription));
             } else {
                 let client_id = entry.client;
-                let new =
-                    Waiting { message, client: client_id, topic, min_sep_ns, subscriptions: Vec::new() };
+                let new = Waiting {
+                    message,
+                    client: client_id,
+                    topic,
+                    source,
+                    min_sep_ns,
+                    subscriptions: Vec::new(),
+                };
                 let token = self.deliveries.insert(new, subscription);
                 client.delivery = (self.tables.step, token);
                 self.scratch.tokens.push(token);
@@ -174,11 +192,21 @@ impl Engine {
         let entry = self.tables.clients.get_mut(client.0);
         match entry.map(|entry| entry.output.push(now, outgoing, &self.scratch.terms, &mut lost)) {
             Some(Ok(Admission::Queued | Admission::Refused)) => {}
-            Some(Ok(Admission::Disconnect)) => self.overflowed.push(client),
+            Some(Ok(Admission::Disconnect)) => self.note_overflow(client),
             Some(Err(_)) | None => lost.push(Lost { token: outgoing.token, reason: Reason::Refused }),
         }
         self.bury(&mut lost);
         self.scratch.lost = lost;
+    }
+
+    /// The queue of `client` was full: it is to be disconnected.
+    #[cold]
+    fn note_overflow(&mut self, client: ClientId) {
+        if let Some(entry) = self.tables.client_mut(client)
+            && !std::mem::replace(&mut entry.overflowed, true)
+        {
+            self.overflowed.push(client);
+        }
     }
 
     /// The token of the message that `client`'s link carries next; `None` when nothing waits for it.
@@ -202,7 +230,7 @@ impl Engine {
         Some(Delivery {
             frame,
             topic: waiting.topic,
-            source: ClientId(data(frame)?.header.source),
+            source: waiting.source,
             subscriptions: &waiting.subscriptions,
         })
     }
@@ -211,7 +239,7 @@ impl Engine {
     #[inline]
     pub fn finish(&mut self, token: u32) {
         let Some(waiting) = self.deliveries.get(token) else { return };
-        let (message, topic) = (waiting.message, waiting.topic);
+        let (message, topic, source) = (waiting.message, waiting.topic, waiting.source);
         for &subscription in &waiting.subscriptions {
             if let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) {
                 entry.pending -= 1;
@@ -220,6 +248,8 @@ impl Engine {
         }
         self.tables.topic_mut(topic).into_iter().for_each(|entry| entry.pending -= 1);
         self.tables.forget_topic(topic);
+        self.tables.clients.get_mut(source.0).into_iter().for_each(|entry| entry.pending -= 1);
+        self.tables.forget_client(source);
         self.deliveries.remove(token);
         self.queues.store.release(message);
     }
@@ -255,14 +285,16 @@ pub(super) fn data(frame: &[u8]) -> Option<Data<'_>> {
     }
 }
 
-/// Terms of all subscriptions of a delivery; none at all if none of them has any.
+/// Terms of all subscriptions of a delivery; none at all if none of them has any. Those that have none
+/// want it whenever it comes: one entry says so for all of them.
 fn collect_terms(
     terms: &mut Vec<Terms>,
     subscriptions: &[SubscriptionId],
     of: impl Fn(SubscriptionId) -> Option<Terms>,
 ) {
     terms.clear();
-    if subscriptions.iter().any(|&id| of(id).is_some()) {
-        terms.extend(subscriptions.iter().map(|&id| of(id).unwrap_or(Terms::NONE)));
+    terms.extend(subscriptions.iter().filter_map(|&id| of(id)));
+    if !terms.is_empty() && terms.len() < subscriptions.len() {
+        terms.push(Terms::NONE);
     }
 }

@@ -148,7 +148,9 @@ impl Engine {
     pub fn take_overflowed(&mut self) -> Vec<ClientId> {
         let mut clients = std::mem::take(&mut self.overflowed);
         clients.sort_unstable();
-        clients.dedup();
+        for client in &clients {
+            self.tables.client_mut(*client).into_iter().for_each(|entry| entry.overflowed = false);
+        }
         clients
     }
 

@@ -1,6 +1,8 @@
 //! The primitives that change who publishes and who receives. Each is done as a whole or refused as
 //! a whole.
 
+use std::sync::Arc;
+
 use crate::engine::Engine;
 use crate::engine::tables::{Client, Flow, Subscription, Topic};
 use crate::error::{ChangeError, Invalid};
@@ -9,10 +11,13 @@ use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
 use crate::matching::Filter;
 use crate::matching::topic::{check_name, check_pattern};
-use crate::output::{self, Terms};
-use crate::policer::{Bucket, Limit};
+use crate::output::{self, TERMS_MAX, Terms};
+use crate::policer::{Limit, Rule};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
+
+/// Subscriptions of a client with terms at most: a message may match all of them and one without.
+const WITH_TERMS_MAX: usize = TERMS_MAX - 1;
 
 /// What a publisher promises on one topic.
 #[derive(Clone, Copy, Debug)]
@@ -56,9 +61,13 @@ impl Engine {
             name: name.into(),
             gone: false,
             live_flows: 0,
+            pending: 0,
+            overflowed: false,
             output,
             flows,
             subscriptions,
+            with_terms: 0,
+            ended: Vec::new(),
             delivery: (0, 0),
         };
         self.tables.clients.insert(entry);
@@ -69,20 +78,24 @@ impl Engine {
     /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
     /// published is still forwarded.
     pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        let client = self.tables.client(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
-        let (flows, subscriptions) = (client.flows.clone(), client.subscriptions.clone());
-        self.tables.client_names.remove(&client.name.clone());
+        let client = self.tables.client_mut(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
+        let (flows, subscriptions) = (client.flows.clone(), std::mem::take(&mut client.subscriptions));
+        let name = client.name.clone();
+        self.tables.client_names.remove(&name);
         for subscription in subscriptions {
             self.unsubscribe(subscription)?;
         }
         for (_, flow) in flows {
-            self.unadvertise(flow)?;
+            if self.queues.owner(flow).is_some() {
+                self.unadvertise(flow)?;
+            }
         }
         self.abandon(id);
         if let Some(client) = self.tables.clients.get_mut(id.0) {
             client.gone = true;
         }
-        self.forget_client(id);
+        self.overflowed.retain(|&client| client != id);
+        self.tables.forget_client(id);
         Ok(())
     }
 
@@ -121,6 +134,7 @@ impl Engine {
         }
         self.matcher.remove_topic(id)?;
         self.stage.withdraw(id);
+        self.tables.clients.iter_mut().for_each(|client| client.ended.retain(|&(topic, _)| topic != id));
         if let Some(topic) = self.tables.topics.get_mut(id.0) {
             topic.gone = true;
             self.tables.topic_names.remove(&topic.name);
@@ -140,7 +154,8 @@ impl Engine {
         Ok(())
     }
 
-    /// `client` publishes on `topic` from now on: an entry of MatrixIN becomes 1.
+    /// `client` publishes on `topic` from now on: an entry of MatrixIN becomes 1. A flow that ended but
+    /// has messages left goes on: they stay before the new ones, and count against the new bounds.
     pub fn advertise(
         &mut self,
         client: ClientId,
@@ -149,14 +164,21 @@ impl Engine {
     ) -> Result<FlowId, ChangeError> {
         self.topic(topic)?;
         let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
-        if entry.flow(topic).is_some() {
+        let ended = entry.flow(topic);
+        if ended.is_some_and(|flow| self.queues.owner(flow).is_some()) {
             return Err(ChangeError::duplicate("flow", format!("of {client} on {topic}")));
         }
-        let bucket = offer.limit.map(|limit| self.tables.rule(limit).map(Bucket::new)).transpose()?;
+        let rule = offer.limit.map(|limit| self.tables.rule(limit)).transpose()?;
+        if let Some(flow) = ended {
+            self.queues.reopen(flow, offer.bounds)?;
+            self.install_rule(client, topic, flow, rule);
+            return Ok(flow);
+        }
         let flow = FlowId(self.tables.flows.next());
         self.queues.open(flow, client, topic, offer.bounds)?;
         self.stage.join(&mut self.queues, topic, flow);
-        self.tables.flows.insert(Flow { bucket });
+        self.tables.flows.insert(Flow::default());
+        self.install_rule(client, topic, flow, rule);
         if let Some(entry) = self.tables.client_mut(client) {
             entry.add_flow(topic, flow);
             entry.live_flows += 1;
@@ -167,12 +189,21 @@ impl Engine {
         Ok(flow)
     }
 
-    /// A flow ends: what waits in it is still forwarded, then its entry of MatrixIN becomes 0.
+    fn install_rule(&mut self, client: ClientId, topic: TopicId, flow: FlowId, rule: Option<Arc<Rule>>) {
+        let entry = self.tables.clients.get_mut(client.0);
+        let bucket = entry.zip(rule).map(|(client, rule)| client.bucket(topic, rule));
+        if let Some(flow) = self.tables.flows.get_mut(flow.0) {
+            flow.bucket = bucket;
+        }
+    }
+
+    /// A flow ends: its entry of MatrixIN becomes 0, and what waits in it is still forwarded.
     pub fn unadvertise(&mut self, flow: FlowId) -> Result<(), ChangeError> {
-        let (client, _) = self.queues.owner(flow).ok_or_else(|| ChangeError::unknown("flow", flow.0))?;
         self.queues.close(flow)?;
-        if let Some(entry) = self.tables.clients.get_mut(client.0) {
-            entry.remove_flow(flow);
+        let bucket = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.take());
+        let (client, topic) = (self.queues.client(flow), self.queues.topic(flow));
+        if let Some((client, bucket)) = self.tables.clients.get_mut(client.0).zip(bucket) {
+            client.ended.push((topic, bucket));
         }
         if self.queues.is_drained(flow) {
             self.drained(flow);
@@ -189,13 +220,17 @@ impl Engine {
         need: &Need,
     ) -> Result<SubscriptionId, ChangeError> {
         check_pattern(pattern)?;
-        let name = &self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?.name;
+        let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
         if let Some(terms) = &need.terms {
             terms.check(LIMIT_BYTES, &self.config.link)?;
+            if entry.with_terms >= WITH_TERMS_MAX {
+                let expected = format!("at most {WITH_TERMS_MAX} subscriptions of a client with terms");
+                return Err(Invalid::new("terms", entry.with_terms + 1, expected).into());
+            }
         }
         let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
         if let Some(records) = &mut self.records {
-            records.subscriber.set(id.0, name)?;
+            records.subscriber.set(id.0, &entry.name)?;
         }
         self.matcher.subscribe(id, pattern, filter)?;
         let (terms, bound_ns) = (need.terms, need.bound_ns);
@@ -210,6 +245,7 @@ impl Engine {
         });
         if let Some(entry) = self.tables.client_mut(client) {
             entry.subscriptions.push(id);
+            entry.with_terms += usize::from(terms.is_some());
         }
         Ok(id)
     }
@@ -220,6 +256,7 @@ impl Engine {
         let Some(entry) = self.tables.subscriptions.get_mut(id.0) else { return Ok(()) };
         entry.gone = true;
         if let Some(client) = self.tables.clients.get_mut(entry.client.0) {
+            client.with_terms -= usize::from(entry.terms.is_some());
             client.subscriptions.retain(|&other| other != id);
         }
         self.tables.forget_subscription(id);
@@ -254,15 +291,9 @@ impl Engine {
         }
         if let Some(entry) = self.tables.clients.get_mut(client.0) {
             entry.live_flows -= 1;
+            entry.remove_flow(topic);
         }
-        self.forget_client(client);
-    }
-
-    /// Frees the number of a client that is gone, unless messages of its flows still wait.
-    fn forget_client(&mut self, id: ClientId) {
-        if self.tables.clients.get(id.0).is_some_and(|client| client.gone && client.live_flows == 0) {
-            self.tables.clients.remove(id.0);
-        }
+        self.tables.forget_client(client);
     }
 }
 

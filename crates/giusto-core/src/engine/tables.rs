@@ -1,7 +1,8 @@
 //! Who is there: clients, topics, flows and subscriptions by number and by name.
 //!
-//! Numbers are small, given out lowest first and used again, so that they index arrays. A client or
-//! flow that has gone keeps its number until its last message has left the queues.
+//! Numbers are small and used again, so that they index arrays. What has gone keeps its number until
+//! the last message that names it has left the queues: a flow until it is drained, a client until what
+//! it published is delivered too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,6 +63,10 @@ impl<T> Slots<T> {
         self.entries.get_mut(number as usize)?.as_mut()
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut().filter_map(Option::as_mut)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.entries.iter().enumerate().filter_map(|(number, entry)| Some((number as u32, entry.as_ref()?)))
     }
@@ -74,10 +79,18 @@ pub(super) struct Client {
     pub(super) gone: bool,
     /// Flows that are open or have messages left.
     pub(super) live_flows: u32,
+    /// Deliveries of what it has published that wait for other clients.
+    pub(super) pending: u32,
+    /// Its queue was full and nobody has been told yet.
+    pub(super) overflowed: bool,
     pub(super) output: OutputQueue,
-    /// Its flows, ascending by topic.
+    /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,
     pub(super) subscriptions: Vec<SubscriptionId>,
+    /// How many of its subscriptions have terms.
+    pub(super) with_terms: usize,
+    /// Buckets of flows that have ended: a flow that comes back does not come with a full one.
+    pub(super) ended: Vec<(TopicId, Bucket)>,
     /// The delivery that the message of a step has for this client, and which step that was.
     pub(super) delivery: (u64, u32),
 }
@@ -174,6 +187,14 @@ impl Tables {
         }
     }
 
+    /// Frees the number of a client that is gone, unless messages of it still wait.
+    pub(super) fn forget_client(&mut self, id: ClientId) {
+        let idle = |client: &Client| client.gone && client.live_flows == 0 && client.pending == 0;
+        if self.clients.get(id.0).is_some_and(idle) {
+            self.clients.remove(id.0);
+        }
+    }
+
     /// Frees the number of a subscription that has ended, unless deliveries for it still wait.
     pub(super) fn forget_subscription(&mut self, id: SubscriptionId) {
         if self.subscriptions.get(id.0).is_some_and(|entry| entry.gone && entry.pending == 0) {
@@ -190,7 +211,7 @@ impl Tables {
 }
 
 impl Client {
-    /// The client's flow on a topic.
+    /// The client's flow on a topic, open or not yet drained.
     pub(super) fn flow(&self, topic: TopicId) -> Option<FlowId> {
         let found = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic);
         found.ok().map(|place| self.flows[place].1)
@@ -201,7 +222,16 @@ impl Client {
         self.flows.insert(place, (topic, flow));
     }
 
-    pub(super) fn remove_flow(&mut self, flow: FlowId) {
-        self.flows.retain(|&(_, other)| other != flow);
+    /// The bucket for a flow that begins on `topic`: the one that it ended with, if the rule is the same.
+    pub(super) fn bucket(&mut self, topic: TopicId, rule: Arc<Rule>) -> Bucket {
+        let ended =
+            self.ended.iter().position(|(ended, _)| *ended == topic).map(|n| self.ended.swap_remove(n).1);
+        ended.filter(|bucket| *bucket.rule() == *rule).unwrap_or_else(|| Bucket::new(rule))
+    }
+
+    pub(super) fn remove_flow(&mut self, topic: TopicId) {
+        if let Ok(place) = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic) {
+            self.flows.remove(place);
+        }
     }
 }

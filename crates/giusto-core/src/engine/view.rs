@@ -21,12 +21,13 @@ pub struct Views {
 }
 
 impl Engine {
-    /// All matrices at this moment. Costs as much as they have entries.
+    /// All matrices at this moment. Costs as much as they have entries, times the subscriptions of a client.
     pub fn views(&self) -> Views {
         let topics: Vec<_> = self.tables.topics.iter().filter(|(_, topic)| !topic.gone).collect();
         let clients: Vec<_> = self.tables.clients.iter().filter(|(_, client)| !client.gone).collect();
         let publishes = |client: u32, topic: u32| {
-            self.tables.client(ClientId(client)).is_some_and(|entry| entry.flow(TopicId(topic)).is_some())
+            let flow = self.tables.client(ClientId(client)).and_then(|entry| entry.flow(TopicId(topic)));
+            flow.is_some_and(|flow| self.queues.owner(flow).is_some())
         };
         let rows = |entry: &dyn Fn(u32, u32) -> bool| -> Vec<Vec<bool>> {
             let row = |client: u32| topics.iter().map(|&(topic, _)| entry(client, topic)).collect();

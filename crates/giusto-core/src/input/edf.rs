@@ -1,7 +1,9 @@
 //! Earliest deadline first on real-time tags (GUARANTEES 2.3).
 //!
 //! `S = max(arrival, S_prev + T)`, `F = S + D`, least F first: a topic that sends faster than its
-//! period only pushes its own tags into the future, so that it cannot hurt the others (E1).
+//! period only pushes its own tags into the future, so that it cannot hurt the others (E1). Where
+//! urgent messages overtake, the arrival is that of the oldest that waits: an arrival later than it
+//! would take from the topic the time that it has waited.
 
 use crate::error::Invalid;
 use crate::id::Nanos;
@@ -15,8 +17,8 @@ const LONGEST_NS: Nanos = 10 * 365 * 86_400 * 1_000_000_000;
 struct Topic {
     period_ns: Nanos,
     deadline_ns: Nanos,
-    /// Least S of the next slot.
-    earliest_ns: Nanos,
+    /// S of the last slot, if there was one.
+    start_ns: Option<Nanos>,
 }
 
 /// Tags of `edf`.
@@ -39,16 +41,22 @@ impl Tagging for Edf {
         if topic >= self.topics.len() {
             self.topics.resize(topic + 1, None);
         }
-        let earliest_ns = self.topics[topic].map_or(Nanos::MIN, |before| before.earliest_ns);
+        let start_ns = self.topics[topic].and_then(|before| before.start_ns);
         let (period_ns, deadline_ns) = (share.period_ns, share.deadline_ns);
-        self.topics[topic] = Some(Topic { period_ns, deadline_ns, earliest_ns });
+        self.topics[topic] = Some(Topic { period_ns, deadline_ns, start_ns });
+    }
+
+    fn withdraw(&mut self, topic: usize) {
+        self.topics.get_mut(topic).into_iter().for_each(|topic| *topic = None);
     }
 
     #[inline]
-    fn tag(&mut self, topic: usize, ingress_ns: impl FnOnce() -> Nanos) -> u128 {
+    fn tag(&mut self, topic: usize, oldest_ns: impl FnOnce() -> Nanos) -> u128 {
         let Some(Some(topic)) = self.topics.get_mut(topic) else { return ordered(Nanos::MAX) };
-        let start_ns = topic.earliest_ns.max(ingress_ns());
-        topic.earliest_ns = start_ns.saturating_add(topic.period_ns);
+        let chained_ns =
+            topic.start_ns.map_or(Nanos::MIN, |start_ns| start_ns.saturating_add(topic.period_ns));
+        let start_ns = chained_ns.max(oldest_ns());
+        topic.start_ns = Some(start_ns);
         ordered(start_ns.saturating_add(topic.deadline_ns))
     }
 

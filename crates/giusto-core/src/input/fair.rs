@@ -98,8 +98,12 @@ impl Tagging for Fair {
         self.topics[topic] = Topic { start: before.start, period: before.period, ..Topic::new(share) };
     }
 
+    fn withdraw(&mut self, topic: usize) {
+        self.topics.get_mut(topic).into_iter().for_each(|topic| *topic = Topic::VACANT);
+    }
+
     #[inline]
-    fn tag(&mut self, topic: usize, _ingress_ns: impl FnOnce() -> Nanos) -> u128 {
+    fn tag(&mut self, topic: usize, _oldest_ns: impl FnOnce() -> Nanos) -> u128 {
         let Some(topic) = self.topics.get_mut(topic) else { return TAG_MAX };
         let chained = if topic.period == self.period { topic.chain() } else { 0 };
         if topic.period != self.period || chained < self.virtual_time {

@@ -6,6 +6,8 @@
 
 const CHILDREN: usize = 4;
 const TOPIC_BITS: u32 = 24;
+/// Numbers of topics that an entry has room for.
+pub(super) const TOPICS_MAX: u32 = 1 << TOPIC_BITS;
 
 /// Tags and topics, least tag first. Topics are below 2²⁴ and tags below 2¹⁰⁴.
 #[derive(Clone, Debug, Default)]

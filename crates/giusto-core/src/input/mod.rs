@@ -22,7 +22,7 @@ use crate::queue::{Lanes, Queues, Served};
 
 pub use fair::TICKS;
 pub use weights::WEIGHT_MAX;
-pub use wheel::CELLS_MAX;
+pub use wheel::{CELLS_MAX, EFFORT_MAX};
 
 /// What a topic is allotted; a policy reads the fields that it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

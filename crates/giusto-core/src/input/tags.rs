@@ -1,15 +1,16 @@
 //! Serves topics by the least tag: each topic that has messages has one slot with a tag, and when
 //! the slot is used the next one's tag is chained to it.
 //!
-//! What a tag means is the policy's: virtual time (`fair`) or real time (`edf`). Inside a topic a
-//! slot goes to the most urgent message, the oldest of equals. Ties between topics go to the topic
+//! What a tag means is the policy's: virtual time (`fair`) or real time (`edf`). A slot belongs to the
+//! topic: it is tagged for the message that has waited longest and goes to the most urgent one, the
+//! oldest of equals, so that priorities change who is served inside a topic but not when. Ties between topics go to the topic
 //! with the lower number. O(log topics with messages) per quantum.
 
 use std::fmt::Debug;
 
 use crate::error::Invalid;
 use crate::id::{FlowId, Nanos, TopicId};
-use crate::input::heap::Heap;
+use crate::input::heap::{Heap, TOPICS_MAX};
 use crate::input::{InputStage, Share};
 use crate::queue::{Lanes, Queues, Served};
 
@@ -21,8 +22,11 @@ pub(super) trait Tagging: Debug + Send + Sync {
     /// Sets the share of a topic; slots from the next one on have it.
     fn allot(&mut self, topic: usize, share: &Share);
 
-    /// Tag of a topic's next slot, below 2¹⁰⁴. `ingress_ns` tells when its first message came in.
-    fn tag(&mut self, topic: usize, ingress_ns: impl FnOnce() -> Nanos) -> u128;
+    /// The topic is gone: another one with its number has no past.
+    fn withdraw(&mut self, topic: usize);
+
+    /// Tag of a topic's next slot, below 2¹⁰⁴. `oldest_ns` tells when the message that has waited longest came in.
+    fn tag(&mut self, topic: usize, oldest_ns: impl FnOnce() -> Nanos) -> u128;
 
     /// The slot with this tag is being used.
     fn used(&mut self, tag: u128);
@@ -49,7 +53,10 @@ impl<T: Tagging> InputStage for Tags<T> {
         Lanes::PerTopic
     }
 
-    fn check(&self, _topic: TopicId, share: &Share) -> Result<(), Invalid> {
+    fn check(&self, topic: TopicId, share: &Share) -> Result<(), Invalid> {
+        if topic.0 >= TOPICS_MAX {
+            return Err(Invalid::new("topic", topic.0, format!("less than {TOPICS_MAX}")));
+        }
         self.tagging.check(share)
     }
 
@@ -57,7 +64,9 @@ impl<T: Tagging> InputStage for Tags<T> {
         self.tagging.allot(topic.index(), share);
     }
 
-    fn withdraw(&mut self, _topic: TopicId) {}
+    fn withdraw(&mut self, topic: TopicId) {
+        self.tagging.withdraw(topic.index());
+    }
 
     fn join(&mut self, _queues: &mut Queues, _topic: TopicId, _flow: FlowId) {}
 
@@ -65,8 +74,9 @@ impl<T: Tagging> InputStage for Tags<T> {
 
     #[inline]
     fn arrived(&mut self, queues: &Queues, topic: TopicId, _flow: FlowId) {
-        if let Some(head) = queues.head(topic.index()) {
-            let tag = self.tagging.tag(topic.index(), || queues.store.message(head).ingress_ns);
+        if !queues.is_lane_empty(topic.index()) {
+            let tag =
+                self.tagging.tag(topic.index(), || queues.oldest_ns(topic.index()).unwrap_or(Nanos::MIN));
             self.slots.push(tag, topic.0);
         }
     }
@@ -79,12 +89,12 @@ impl<T: Tagging> InputStage for Tags<T> {
         };
         self.tagging.used(tag);
         let served = queues.serve(now, topic as usize);
-        match queues.head(topic as usize) {
-            Some(head) => {
-                let tag = self.tagging.tag(topic as usize, || queues.store.message(head).ingress_ns);
-                self.slots.replace(tag, topic);
-            }
-            None => self.slots.pop(),
+        if queues.is_lane_empty(topic as usize) {
+            self.slots.pop();
+        } else {
+            let tag =
+                self.tagging.tag(topic as usize, || queues.oldest_ns(topic as usize).unwrap_or(Nanos::MIN));
+            self.slots.replace(tag, topic);
         }
         served
     }

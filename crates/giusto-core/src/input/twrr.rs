@@ -77,6 +77,9 @@ impl Twrr {
     /// A topic has messages now.
     #[inline]
     fn enter(&mut self, topic: u32) {
+        if !self.changes.is_empty() {
+            self.install_if_idle();
+        }
         let weight = self.topics[topic as usize].weight;
         if weight >= self.round {
             self.eligible.insert(topic as usize);
@@ -168,6 +171,11 @@ impl Twrr {
     fn change(&mut self, topic: TopicId, weight: u32) {
         self.weights.set(topic, weight);
         self.changes.push((topic, weight));
+        self.install_if_idle();
+    }
+
+    #[cold]
+    fn install_if_idle(&mut self) {
         if self.eligible.is_empty() && self.listed.is_empty() {
             self.install();
             (self.round, self.cell) = (BEFORE, NONE);

@@ -1,5 +1,7 @@
 //! The weights of all topics, with their sum and greatest common divisor kept up to date.
 
+use std::collections::BTreeMap;
+
 use crate::error::Invalid;
 use crate::id::TopicId;
 
@@ -12,6 +14,8 @@ pub(super) struct Weights {
     weights: Vec<u32>,
     sum: u64,
     divisor: u32,
+    /// How many topics have each weight.
+    counts: BTreeMap<u32, u32>,
 }
 
 impl Weights {
@@ -32,7 +36,19 @@ impl Weights {
     pub(super) fn set(&mut self, topic: TopicId, weight: u32) {
         (self.sum, self.divisor) = self.totals(topic, weight);
         self.weights.resize(self.weights.len().max(topic.index() + 1), 0);
-        self.weights[topic.index()] = weight;
+        let before = std::mem::replace(&mut self.weights[topic.index()], weight);
+        *self.counts.entry(weight).or_default() += 1;
+        if let Some(count) = self.counts.get_mut(&before) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&before);
+            }
+        }
+    }
+
+    /// How many different weights there are at most if another topic weighed `weight`.
+    pub(super) fn distinct_with(&self, weight: u32) -> u64 {
+        self.counts.len() as u64 + u64::from(!self.counts.contains_key(&weight))
     }
 
     /// The greatest common divisor of all weights, 1 if there is none.
@@ -76,6 +92,9 @@ mod tests {
                 proptest::prop_assert_eq!(weights.divisor, divisor);
                 let cells: u64 = weights.reduced().iter().map(|&weight| u64::from(weight)).sum();
                 proptest::prop_assert_eq!(foreseen, cells);
+                let present: std::collections::BTreeSet<_> = weights.weights.iter().filter(|&&w| w > 0).collect();
+                let counted: std::collections::BTreeSet<_> = weights.counts.keys().filter(|&&w| w > 0).collect();
+                proptest::prop_assert_eq!(counted, present);
             }
         }
     }

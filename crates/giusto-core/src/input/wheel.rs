@@ -22,7 +22,9 @@ use crate::queue::{Lanes, Queues, Served};
 use crate::store::NONE;
 
 /// Cells of a cycle at most: the sum of weights, divided by their greatest common divisor.
-pub const CELLS_MAX: u64 = 1 << 20;
+pub const CELLS_MAX: u64 = 1 << 17;
+/// Cells times different weights at most: what it takes to make a table, some milliseconds.
+pub const EFFORT_MAX: u64 = 1 << 23;
 
 /// Cells of one cycle for weights that have no common divisor; 0 for a topic that has no cell.
 type Cells = fn(&[u32]) -> Vec<u32>;
@@ -192,9 +194,12 @@ impl InputStage for Wheel {
     fn check(&self, topic: TopicId, share: &Share) -> Result<(), Invalid> {
         Weights::check(share.weight)?;
         let cells = self.weights.cells_with(topic, share.weight);
-        if cells > CELLS_MAX {
+        let effort = cells * self.weights.distinct_with(share.weight);
+        if cells > CELLS_MAX || effort > EFFORT_MAX {
             let expected = format!(
-                "a weight with which a cycle has at most {CELLS_MAX} cells (it would have {cells}): use smaller weights or ones with a common divisor"
+                "a weight with which a cycle has at most {CELLS_MAX} cells, and at most {EFFORT_MAX} cells times \
+                 different weights (it would have {cells} and {effort}): use fewer different weights, smaller ones, \
+                 or ones with a common divisor"
             );
             return Err(Invalid::new("weight", share.weight, expected));
         }
@@ -224,15 +229,13 @@ impl InputStage for Wheel {
 
     #[inline]
     fn arrived(&mut self, queues: &Queues, topic: TopicId, flow: FlowId) {
+        let nothing_waits = self.marks.is_empty() && self.is_current_idle();
         let entry = &mut self.topics[topic.index()];
         let was_idle = entry.seats.is_idle();
         entry.seats.filled(queues.seat(flow), flow);
-        if !was_idle || self.current() == Some(topic.0) {
-            return;
-        }
-        if self.stale && self.marks.is_empty() && self.is_current_idle() {
+        if self.stale && nothing_waits {
             self.install();
-        } else {
+        } else if was_idle && self.current() != Some(topic.0) {
             self.mark(topic.0);
         }
     }

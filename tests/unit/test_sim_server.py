@@ -1,0 +1,121 @@
+"""The virtual-time server: sizes, streams of one client, and the ends of time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from giusto import _core
+from giusto.errors import InvalidInput
+from giusto.guarantee import edf
+from giusto.sim import Stream, Topic, serve
+
+LAST_NS = 2**63 - 1
+FIRST_NS = -(2**63)
+
+
+def test_a_message_takes_a_quantum_per_fragment_however_small() -> None:
+    topic = Topic(name="a", service_ns=10)
+    for size_bytes, quanta in ((0, 1), (1, 1), (2, 2), (3, 3), (4, 4)):
+        stream = Stream(topic="a", client="c", times_ns=[0], size_bytes=size_bytes)
+        run = serve("twrr", [topic], [stream], fragment_bytes=1)
+        assert run.delays_ns("a") == [10 * quanta], size_bytes
+
+
+@pytest.mark.parametrize("policy", [name for name, _ in _core.input_policies()])
+def test_streams_of_one_client_on_one_topic_share_its_queue(policy: str) -> None:
+    """One quantum per cell and client, and the urgent ones first."""
+    topics = [Topic(name="a", service_ns=1), Topic(name="b", service_ns=1)]
+    normal = Stream(topic="a", client="c", times_ns=[0] * 3)
+    urgent = Stream(topic="a", client="c", times_ns=[0] * 3, priority=7)
+    other = Stream(topic="b", client="c", times_ns=[0] * 6)
+    run = serve(policy, topics, [normal, urgent, other])
+    assert run.order()[:6] == ["a", "b"] * 3
+
+
+def test_streams_that_share_a_queue_agree_on_its_capacity() -> None:
+    streams = [Stream(topic="a", client="c", times_ns=[0], capacity=n) for n in (1, 2)]
+    with pytest.raises(InvalidInput, match="capacity"):
+        serve("twrr", [Topic(name="a", service_ns=1)], streams)
+
+
+def test_messages_of_one_instant_and_queue_stay_in_the_order_of_the_streams() -> None:
+    large = Stream(topic="a", client="c", times_ns=[0], size_bytes=200)
+    small = Stream(topic="a", client="c", times_ns=[0], size_bytes=100)
+    run = serve("twrr", [Topic(name="a", service_ns=1)], [large, small], fragment_bytes=100)
+    assert [done.completed_ns for done in run.completions] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("field", "stream"),
+    [
+        ("size_bytes", {"size_bytes": -5}),
+        ("size_bytes", {"size_bytes": 1 << 40}),
+        ("size_bytes", {"size_bytes": (1 << 24) + 1}),
+        ("priority", {"priority": 8}),
+        ("priority", {"priority": -1}),
+        ("capacity", {"capacity": -1}),
+        ("capacity", {"capacity": 0}),
+        ("times_ns", {"times_ns": [1 << 70]}),
+    ],
+)
+def test_a_stream_out_of_range_names_its_field(field: str, stream: dict[str, object]) -> None:
+    fields = {"topic": "a", "client": "c", "times_ns": [0], **stream}
+    with pytest.raises(InvalidInput, match=field):
+        serve("twrr", [Topic(name="a", service_ns=1)], [Stream(**fields)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("field", "topic"),
+    [
+        ("service_ns", {"service_ns": 1 << 70}),
+        ("service_ns", {"service_ns": 0}),
+        ("virtual_deadline", {"virtual_deadline": Fraction(-1, 10**30)}),
+        ("virtual_deadline", {"virtual_deadline": float("nan")}),
+        ("virtual_deadline", {"virtual_deadline": float("inf")}),
+    ],
+)
+def test_a_topic_out_of_range_names_its_field(field: str, topic: dict[str, object]) -> None:
+    fields, stream = {"name": "a", "service_ns": 1, **topic}, Stream(topic="a", client="c", times_ns=[0])
+    with pytest.raises(InvalidInput, match=field):
+        serve("fair", [Topic(**fields)], [stream])  # type: ignore[arg-type]
+
+
+def test_time_that_would_run_out_is_an_error() -> None:
+    for times_ns, service_ns in (([FIRST_NS] * 4, LAST_NS), ([LAST_NS - 1] * 2, 1), ([LAST_NS], 1)):
+        with pytest.raises(InvalidInput, match="service_ns"):
+            serve(
+                "twrr",
+                [Topic(name="a", service_ns=service_ns)],
+                [Stream(topic="a", client="c", times_ns=times_ns)],
+            )
+
+
+def test_the_whole_range_of_time_can_be_used() -> None:
+    run = serve(
+        "edf",
+        [Topic(name="a", service_ns=1)],
+        [Stream(topic="a", client="c", times_ns=[FIRST_NS, LAST_NS - 1])],
+    )
+    assert [done.completed_ns for done in run.completions] == [FIRST_NS + 1, LAST_NS]
+
+
+def test_urgent_messages_do_not_cost_their_topic_its_rate() -> None:
+    """edf: whoever goes first, a topic with burst 1 completes its n-th within D of its n-th arrival (E1)."""
+    topics = [
+        Topic(name="a", service_ns=1_000, period_ns=4_000, deadline_ns=44_000),
+        Topic(name="flood", service_ns=1_000, period_ns=1_334, deadline_ns=4_000),
+    ]
+    assert edf.feasible([(t.service_ns, t.period_ns, t.deadline_ns) for t in topics])
+    urgent_ns, normal_ns = range(0, 8_000_000, 8_000), range(4_000, 8_000_000, 8_000)
+    streams = [
+        Stream(topic="a", client="c", times_ns=normal_ns),
+        Stream(topic="a", client="c", times_ns=urgent_ns, priority=7),
+        Stream(topic="flood", client="c", times_ns=[0] * 6_000),
+    ]
+    run = serve("edf", topics, streams)
+    completed_ns = [done.completed_ns for done in run.completions if done.topic == "a"]
+    arrived_ns = sorted([*urgent_ns, *normal_ns])
+    assert len(completed_ns) == len(arrived_ns)
+    assert max(end - start for start, end in zip(arrived_ns, completed_ns, strict=True)) <= 44_000
