@@ -14,6 +14,7 @@ pub mod frame;
 pub mod id;
 pub mod input;
 pub mod ladder;
+mod lane;
 pub mod matching;
 pub mod output;
 pub mod policer;

@@ -5,12 +5,12 @@
 //! takes a topic's messages in the order of arrival (`fair`, `edf`). Either way the bound on
 //! waiting messages is per flow, so that a client fills its own queue and nobody else's.
 //!
-//! A lane is a list for priority 0, which nearly every message has, and borrows a block of lists
-//! for priorities 1 to 7 only while it has such messages: an idle flow costs 32 bytes here.
+//! An idle flow costs 32 bytes here.
 
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
-use crate::store::{Entry, MESSAGES_MAX, MessageId, NONE, QUANTA_MAX, Store};
+use crate::lane::{Blocks, Lane};
+use crate::store::{Entry, MESSAGES_MAX, MessageId, QUANTA_MAX, Store};
 
 /// Priorities inside a topic: 0 (normal) to 7 (most urgent).
 pub const PRIORITIES: u8 = 8;
@@ -57,32 +57,6 @@ pub enum Rejected {
     #[error("priority {0}: expected 0 to 7")]
     Priority(u8),
 }
-
-#[derive(Clone, Copy, Debug)]
-struct Lane {
-    head: u32,
-    tail: u32,
-    /// Block of lists for priorities 1 to 7, if any.
-    urgent: u32,
-}
-
-const EMPTY: Lane = Lane { head: NONE, tail: NONE, urgent: NONE };
-
-impl Lane {
-    fn is_empty(&self) -> bool {
-        self.head == NONE && self.urgent == NONE
-    }
-}
-
-/// Lists for priorities 1 to 7 of one lane.
-#[derive(Clone, Debug)]
-struct Urgent {
-    head: [u32; 7],
-    tail: [u32; 7],
-    occupied: u8,
-}
-
-const NOTHING_URGENT: Urgent = Urgent { head: [NONE; 7], tail: [NONE; 7], occupied: 0 };
 
 #[derive(Clone, Debug)]
 struct Flow {
@@ -145,8 +119,7 @@ pub struct Queues {
     fragment_bytes: u32,
     flows: Vec<Flow>,
     topics: Vec<Lane>,
-    urgent: Vec<Urgent>,
-    urgent_free: Vec<u32>,
+    blocks: Blocks,
     waiting: usize,
     /// The messages themselves.
     pub store: Store,
@@ -163,8 +136,7 @@ impl Queues {
             fragment_bytes,
             flows: Vec::new(),
             topics: Vec::new(),
-            urgent: Vec::new(),
-            urgent_free: Vec::new(),
+            blocks: Blocks::default(),
             waiting: 0,
             store: Store::default(),
         })
@@ -182,12 +154,13 @@ impl Queues {
         if self.flows.get(flow.index()).is_some_and(|there| there.capacity != 0 || there.waiting != 0) {
             return Err(ChangeError::duplicate("flow", flow));
         }
-        let vacant = Flow { lane: EMPTY, client, topic, seat: 0, limit_bytes: 0, waiting: 0, capacity: 0 };
+        let vacant =
+            Flow { lane: Lane::EMPTY, client, topic, seat: 0, limit_bytes: 0, waiting: 0, capacity: 0 };
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, vacant.clone());
         }
         if topic.index() >= self.topics.len() {
-            self.topics.resize(topic.index() + 1, EMPTY);
+            self.topics.resize(topic.index() + 1, Lane::EMPTY);
         }
         self.flows[flow.index()] = Flow { capacity, limit_bytes: self.limit_bytes(bounds), ..vacant };
         Ok(())
@@ -269,18 +242,8 @@ impl Queues {
             Lanes::PerTopic => &mut self.topics[self.flows[flow.index()].topic.index()],
         };
         let was_empty = lane.is_empty();
-        let tail = if priority == 0 {
-            let tail = lane.tail;
-            lane.tail = id.0;
-            if tail == NONE {
-                lane.head = id.0;
-            }
-            tail
-        } else {
-            append_urgent(&mut self.urgent, &mut self.urgent_free, lane, usize::from(priority) - 1, id)
-        };
-        if tail != NONE {
-            self.store.message_mut(MessageId(tail)).next = id.0;
+        if let Some(before) = lane.append(&mut self.blocks, priority, id) {
+            self.store.message_mut(before).next = id.0;
         }
         was_empty
     }
@@ -296,24 +259,18 @@ impl Queues {
     /// The message that the next quantum of a lane is spent on; lanes are numbered by flow or topic.
     #[inline]
     pub fn head(&self, lane: usize) -> Option<MessageId> {
-        let lane = self.lane(lane);
-        if lane.urgent != NONE {
-            let block = &self.urgent[lane.urgent as usize];
-            return Some(MessageId(block.head[most_urgent(block.occupied)]));
-        }
-        (lane.head != NONE).then_some(MessageId(lane.head))
+        self.lane(lane).head(&self.blocks)
     }
 
     /// When the message of a lane that has waited longest came in, whatever its priority.
     #[inline]
     pub fn oldest_ns(&self, lane: usize) -> Option<Nanos> {
         let lane = self.lane(lane);
-        let ingress_ns = |id: u32| (id != NONE).then(|| self.store.message(MessageId(id)).ingress_ns);
-        if lane.urgent == NONE {
-            return ingress_ns(lane.head);
+        let ingress_ns = |id| self.store.message(id).ingress_ns;
+        if lane.has_urgent() {
+            return lane.heads(&self.blocks).map(ingress_ns).min();
         }
-        let heads = self.urgent[lane.urgent as usize].head.iter().chain([&lane.head]);
-        heads.filter_map(|&id| ingress_ns(id)).min()
+        lane.head(&self.blocks).map(ingress_ns)
     }
 
     /// Whether a lane has no message.
@@ -344,14 +301,7 @@ impl Queues {
             Lanes::PerFlow => &mut self.flows[lane].lane,
             Lanes::PerTopic => &mut self.topics[lane],
         };
-        if lane.urgent != NONE {
-            unlink_urgent(&mut self.urgent, &mut self.urgent_free, lane, next);
-            return;
-        }
-        lane.head = next;
-        if next == NONE {
-            lane.tail = NONE;
-        }
+        lane.unlink(&mut self.blocks, next);
     }
 
     /// Messages of a flow that wait.
@@ -418,49 +368,6 @@ impl Queues {
     /// What shares a lane.
     pub fn lanes(&self) -> Lanes {
         self.lanes
-    }
-}
-
-#[inline]
-fn most_urgent(occupied: u8) -> usize {
-    7 - occupied.leading_zeros() as usize
-}
-
-/// Appends to the list of `level` and returns the former tail.
-fn append_urgent(
-    blocks: &mut Vec<Urgent>,
-    free: &mut Vec<u32>,
-    lane: &mut Lane,
-    level: usize,
-    id: MessageId,
-) -> u32 {
-    if lane.urgent == NONE {
-        lane.urgent = free.pop().unwrap_or(blocks.len() as u32);
-        if lane.urgent as usize == blocks.len() {
-            blocks.push(NOTHING_URGENT);
-        }
-    }
-    let block = &mut blocks[lane.urgent as usize];
-    let tail = std::mem::replace(&mut block.tail[level], id.0);
-    if tail == NONE {
-        block.head[level] = id.0;
-        block.occupied |= 1 << level;
-    }
-    tail
-}
-
-/// Takes the most urgent message out; the block goes with the last one.
-fn unlink_urgent(blocks: &mut [Urgent], free: &mut Vec<u32>, lane: &mut Lane, next: u32) {
-    let block = &mut blocks[lane.urgent as usize];
-    let level = most_urgent(block.occupied);
-    block.head[level] = next;
-    if next == NONE {
-        block.tail[level] = NONE;
-        block.occupied &= !(1 << level);
-    }
-    if block.occupied == 0 {
-        free.push(lane.urgent);
-        lane.urgent = NONE;
     }
 }
 
