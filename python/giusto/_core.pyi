@@ -260,11 +260,11 @@ class Need:
         cls,
         *,
         deadline_ns: int | None = None,
-        price: float = 0.0,
-        penalty: float = 0.0,
+        price: float | None = None,
+        penalty: float | None = None,
         nodenum: int | None = None,
-        mean_ns_per_kb: float = 0.0,
-        variance_ns2_per_kb2: float = 0.0,
+        mean_ns_per_kb: float | None = None,
+        variance_ns2_per_kb2: float | None = None,
         subscriber_delay_ns: int | None = None,
         bound_ns: int | None = None,
     ) -> Self: ...
@@ -295,6 +295,8 @@ class Delivery:
     def payload(self) -> bytes: ...
 
 class _Views(TypedDict):
+    client_numbers: list[int]
+    topic_numbers: list[int]
     clients: list[str]
     topics: list[str]
     shares: list[Share]
@@ -340,7 +342,7 @@ class Engine:
     ) -> int: ...
     def unadvertise(self, flow: int) -> None: ...
     def subscribe(
-        self, client: int, pattern: str, *, filter: str | None = None, need: Need | None = None
+        self, client: int, pattern: str, *, filter: Filter | str | None = None, need: Need | None = None
     ) -> int: ...
     def unsubscribe(self, subscription: int) -> None: ...
     def ingest(self, now: int, client: int, frame: bytes) -> None: ...
@@ -355,7 +357,7 @@ class Engine:
         sent_ns: int | None = None,
         intended_ns: int | None = None,
         timeout_ns: int | None = None,
-        attributes: bytes | None = None,
+        attributes: Mapping[str, _Value] | bytes | None = None,
     ) -> None: ...
     def step(self, now: int) -> tuple[str, int] | None: ...
     def take(self, now: int, client: int) -> Delivery | None: ...

@@ -6,7 +6,16 @@ import pyarrow
 import pytest
 
 from giusto import _core
-from giusto.errors import Duplicate, FilterSyntax, InvalidInput, Policed, QueueFull, TooLarge, Unknown
+from giusto.errors import (
+    Duplicate,
+    FilterSyntax,
+    InvalidInput,
+    Policed,
+    ProtocolError,
+    QueueFull,
+    TooLarge,
+    Unknown,
+)
 
 INPUTS = [name for name, _ in _core.input_policies()]
 
@@ -101,6 +110,45 @@ def test_filters_select_by_content(engine: _core.Engine) -> None:
     pump(engine)
     assert received(engine, reader) == [b"1.5"]
     assert engine.counters()["unmatched"] == 2
+
+
+def test_filters_and_attributes_can_be_given_as_values(engine: _core.Engine) -> None:
+    _, flow, _ = pair(engine)
+    reader = engine.connect("chosen")
+    engine.subscribe(reader, "#", filter=_core.Filter("level >= 3"))
+    for level in (2, 3):
+        engine.publish(0, flow, b"%d" % level, attributes={"level": level})
+    pump(engine)
+    assert received(engine, reader) == [b"3"]
+
+
+def test_messages_of_a_flow_are_counted_unless_they_say_otherwise(engine: _core.Engine) -> None:
+    _, flow, reader = pair(engine)
+    for sequence in (None, None, 40, None):
+        engine.publish(0, flow, b"", sequence=sequence)
+    pump(engine)
+    numbers = []
+    while (delivery := engine.take(0, reader)) is not None:
+        numbers.append(delivery.sequence)
+    assert numbers == [0, 1, 40, 41]
+
+
+def test_one_frame_is_taken_in_at_a_time(engine: _core.Engine) -> None:
+    _, flow, reader = pair(engine)
+    frame = _core.encode_data(b"payload", stream=flow, sequence=0, t_sent_ns=0)
+    engine.ingest(0, 0, frame)
+    for wrong in (frame + frame, frame + b"zz", frame[:-1], b""):
+        with pytest.raises(ProtocolError):
+            engine.ingest(0, 0, wrong)
+    pump(engine)
+    assert received(engine, reader) == [b"payload"]
+
+
+def test_views_say_which_numbers_their_rows_have(engine: _core.Engine) -> None:
+    for name in ("a", "b", "c"):
+        engine.connect(name)
+    engine.disconnect(1)
+    assert (engine.views()["client_numbers"], engine.views()["clients"]) == ([0, 2], ["a", "c"])
 
 
 def test_a_flow_that_breaks_its_offer_is_policed(engine: _core.Engine) -> None:
@@ -199,8 +247,8 @@ def test_large_messages_take_several_quanta(policy: str) -> None:
     engine = _core.Engine(input=policy, fragment_bytes=100)
     _, flow, reader = pair(engine)
     engine.publish(0, flow, bytes(250))
-    steps = [engine.step(n) for n in range(5)]
-    assert steps == [("fragment", 0)] * 3 + [("forwarded", 1), None]
+    steps = [engine.step(n) for n in range(4)]
+    assert steps == [("fragment", 0)] * 2 + [("forwarded", 1), None]
     assert received(engine, reader) == [bytes(250)]
 
 
@@ -291,6 +339,7 @@ def refused(engine: _core.Engine) -> list[tuple[type[Exception], str, object]]:
         (InvalidInput, "pattern", lambda: engine.subscribe(1, "a/#/b")),
         (FilterSyntax, "position", lambda: engine.subscribe(1, "news", filter="x >")),
         (InvalidInput, "weight", lambda: engine.allot(0, share(weight=0))),
+        (InvalidInput, "weight", lambda: engine.allot(0, share(weight=65_536))),
         (InvalidInput, "rate", lambda: engine.allot(0, share(rate=-1))),
         (InvalidInput, "period_ns", lambda: engine.allot(0, share(period_ns=0))),
         (InvalidInput, "deadline_ns", lambda: engine.allot(0, share(deadline_ns=1 << 70))),
@@ -301,7 +350,13 @@ def refused(engine: _core.Engine) -> list[tuple[type[Exception], str, object]]:
         (InvalidInput, "price", lambda: engine.subscribe(1, "news", need=_core.Need(price=float("nan")))),
         (InvalidInput, "penalty", lambda: engine.subscribe(1, "news", need=_core.Need(penalty=-1.0))),
         (InvalidInput, "input", lambda: _core.Engine(input="wrr")),
-        (InvalidInput, "policy", lambda: _core.Engine(output="lifo")),
+        (InvalidInput, "output", lambda: _core.Engine(output="lifo")),
+        (InvalidInput, "client", lambda: engine.connect("")),
+        (InvalidInput, "client", lambda: engine.connect("x" * 256)),
+        (Unknown, "client 7", lambda: engine.take(0, 7)),
+        (Unknown, "client 7", lambda: engine.waiting_for(7)),
+        (InvalidInput, "mean_ns_per_kb", lambda: _core.Need(mean_ns_per_kb=float("inf"))),
+        (InvalidInput, "price", lambda: _core.Need(price=10**400)),
         (InvalidInput, "overflow", lambda: _core.Engine(overflow="block")),
         (InvalidInput, "fragment_bytes", lambda: _core.Engine(fragment_bytes=0)),
         (InvalidInput, "epsilon", lambda: _core.Engine(epsilon=float("nan"))),
@@ -321,8 +376,6 @@ def test_bad_input_names_the_field_and_changes_nothing(engine: _core.Engine) -> 
 
 
 @pytest.mark.parametrize(("policy", "share", "field"), [
-    ("twrr", _core.Share(weight=65_536), "weight"),
-    ("smooth", _core.Share(weight=65_536), "weight"),
     ("fair", _core.Share(rate=3, virtual_deadline=_core.TICKS), "virtual_deadline"),
     ("edf", _core.Share(period_ns=1 << 62), "period_ns"),
 ])  # fmt: skip

@@ -117,6 +117,7 @@ impl Bounds {
 pub struct Queues {
     lanes: Lanes,
     fragment_bytes: u32,
+    header_bytes: u32,
     flows: Vec<Flow>,
     topics: Vec<Lane>,
     blocks: Blocks,
@@ -134,12 +135,18 @@ impl Queues {
         Ok(Self {
             lanes,
             fragment_bytes,
+            header_bytes: 0,
             flows: Vec::new(),
             topics: Vec::new(),
             blocks: Blocks::default(),
             waiting: 0,
             store: Store::default(),
         })
+    }
+
+    /// The first bytes of every frame do not count towards its fragments.
+    pub fn with_header(self, header_bytes: u32) -> Self {
+        Self { header_bytes, ..self }
     }
 
     /// Opens the queue of `flow`; the caller numbers flows and topics densely from 0.
@@ -216,7 +223,8 @@ impl Queues {
         if self.store.is_full() {
             return Err(Rejected::StoreFull(flow));
         }
-        Ok(if size_bytes <= self.fragment_bytes { 1 } else { size_bytes.div_ceil(self.fragment_bytes) })
+        let content_bytes = size_bytes.saturating_sub(self.header_bytes);
+        Ok(if content_bytes <= self.fragment_bytes { 1 } else { content_bytes.div_ceil(self.fragment_bytes) })
     }
 
     /// The size of a message that may enter its flow, if there is room.

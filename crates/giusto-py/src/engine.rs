@@ -1,24 +1,26 @@
 //! The engine as Python sees it: every primitive, every step, every view.
 
+use std::collections::HashMap;
+
 use giusto_core::engine::{Config, Engine, Offer, Step};
 use giusto_core::error::ChangeError;
 use giusto_core::frame::data::HEADER_BYTES;
 use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
-use giusto_core::matching::Filter;
 use giusto_core::output::{Expiry, Link, Overflow, SPAN_NS_MAX};
 use giusto_core::policer::{Burst, Limit};
 use giusto_core::queue::{Bounds, CAPACITY_MAX};
 use giusto_core::record::CAPACITY_MAX as RECORDS_MAX;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 
 mod delivery;
 mod need;
 
 use crate::errors::{Raise, exception};
 use crate::input::PyShare;
+use crate::matching::{encode, parse_filter};
 use crate::number::{id, instant, whole, whole_or};
 use crate::record::Batch;
 use delivery::PyDelivery;
@@ -29,6 +31,8 @@ use need::PyNeed;
 struct PyEngine {
     core: Engine,
     frame: Vec<u8>,
+    /// The sequence number that the next message published on a flow has, unless told.
+    sequences: HashMap<FlowId, u64>,
 }
 
 #[pymethods]
@@ -79,7 +83,11 @@ impl PyEngine {
             run: run.into(),
             node: node.into(),
         };
-        Ok(Self { core: Engine::new(config).map_err(Raise::raise)?, frame: Vec::new() })
+        Ok(Self {
+            core: Engine::new(config).map_err(Raise::raise)?,
+            frame: Vec::new(),
+            sequences: HashMap::new(),
+        })
     }
 
     /// A client is there from now on; returns its number.
@@ -131,7 +139,9 @@ impl PyEngine {
         };
         let offer = Offer { bounds, limit: limit(min_sep_ns, burst, jitter_ns)? };
         let (client, topic) = (ClientId(id("client", client)?), TopicId(id("topic", topic)?));
-        self.core.advertise(client, topic, &offer).map(|flow| flow.0).map_err(Raise::raise)
+        let flow = self.core.advertise(client, topic, &offer).map_err(Raise::raise)?;
+        self.sequences.insert(flow, 0);
+        Ok(flow.0)
     }
 
     /// The flow ends; what waits in it is still forwarded.
@@ -145,10 +155,10 @@ impl PyEngine {
         &mut self,
         client: &Bound<'_, PyAny>,
         pattern: &str,
-        filter: Option<&str>,
+        filter: Option<&Bound<'_, PyAny>>,
         need: Option<PyNeed>,
     ) -> PyResult<u32> {
-        let filter: Option<Filter> = filter.map(str::parse).transpose().map_err(Raise::raise)?;
+        let filter = filter.map(parse_filter).transpose()?;
         let need = need.map(|need| need.0).unwrap_or_default();
         let id = self.core.subscribe(ClientId(id("client", client)?), pattern, filter.as_ref(), &need);
         id.map(|id| id.0).map_err(Raise::raise)
@@ -163,10 +173,13 @@ impl PyEngine {
     fn ingest(&mut self, now: &Bound<'_, PyAny>, client: &Bound<'_, PyAny>, frame: &[u8]) -> PyResult<()> {
         let (now, client) = (instant("now", now)?, ClientId(id("client", client)?));
         match Decoder::default().decode(frame).map_err(Raise::raise)? {
-            Decoded::Frame { frame: Frame::Data(data), consumed } => {
-                self.core.ingest(now, client, &frame[..consumed], &data).map_err(Raise::raise)
+            Decoded::Frame { frame: Frame::Data(data), consumed } if consumed == frame.len() => {
+                self.core.ingest(now, client, frame, &data).map_err(Raise::raise)
             }
-            _ => Err(exception("ProtocolError", ("not a whole data frame", 0))),
+            Decoded::Frame { consumed, .. } => {
+                Err(exception("ProtocolError", ("not one data frame", consumed)))
+            }
+            Decoded::Incomplete { .. } => Err(exception("ProtocolError", ("not a whole frame", frame.len()))),
         }
     }
 
@@ -186,7 +199,7 @@ impl PyEngine {
         sent_ns: Option<&Bound<'_, PyAny>>,
         intended_ns: Option<&Bound<'_, PyAny>>,
         timeout_ns: Option<&Bound<'_, PyAny>>,
-        attributes: Option<&[u8]>,
+        attributes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let (now, flow) = (instant("now", now)?, FlowId(id("flow", flow)?));
         let t_sent_ns = whole_or("sent_ns", sent_ns, Nanos::MIN..=Nanos::MAX, now)?;
@@ -195,15 +208,22 @@ impl PyEngine {
             flags: 0,
             stream: flow.0,
             source: 0,
-            sequence: whole_or("sequence", sequence, 0..=u64::MAX, 0)?,
+            sequence: whole_or(
+                "sequence",
+                sequence,
+                0..=u64::MAX,
+                self.sequences.get(&flow).copied().unwrap_or(0),
+            )?,
             t_intended_ns: whole_or("intended_ns", intended_ns, Nanos::MIN..=Nanos::MAX, t_sent_ns)?,
             t_sent_ns,
             timeout_ns: whole_or("timeout_ns", timeout_ns, 0..=Nanos::MAX, 0)?,
         };
-        let data = Data { header, attributes: attributes.unwrap_or_default(), payload };
+        let attributes = attributes.map(block).transpose()?.unwrap_or_default();
+        let data = Data { header, attributes: &attributes, payload };
         self.frame.clear();
         data.encode(&mut self.frame, LIMIT_BYTES).map_err(Raise::raise)?;
         let client = self.core.owner(flow).ok_or_else(|| ChangeError::unknown("flow", flow.0).raise())?;
+        self.sequences.insert(flow, header.sequence.wrapping_add(1));
         self.core.ingest(now, client, &self.frame, &data).map_err(Raise::raise)
     }
 
@@ -218,9 +238,8 @@ impl PyEngine {
 
     /// The message that the client's link carries next.
     fn take(&mut self, now: &Bound<'_, PyAny>, client: &Bound<'_, PyAny>) -> PyResult<Option<PyDelivery>> {
-        let Some(token) = self.core.take(instant("now", now)?, ClientId(id("client", client)?)) else {
-            return Ok(None);
-        };
+        let (now, client) = (instant("now", now)?, self.connected(client)?);
+        let Some(token) = self.core.take(now, client) else { return Ok(None) };
         let delivery = self.core.delivery(token).and_then(PyDelivery::new);
         self.core.finish(token);
         Ok(delivery)
@@ -245,13 +264,15 @@ impl PyEngine {
 
     /// Messages that wait for a client.
     fn waiting_for(&self, client: &Bound<'_, PyAny>) -> PyResult<usize> {
-        Ok(self.core.waiting_for(ClientId(id("client", client)?)))
+        Ok(self.core.waiting_for(self.connected(client)?))
     }
 
     /// W, MatrixIN and MatrixOUT as they are now.
     fn views<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let views = self.core.views();
         let names = PyDict::new(py);
+        names.set_item("client_numbers", views.clients.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
+        names.set_item("topic_numbers", views.topics.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
         names.set_item("clients", views.clients.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
         names.set_item("topics", views.topics.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
         names.set_item("shares", views.shares.into_iter().map(PyShare).collect::<Vec<_>>())?;
@@ -283,6 +304,24 @@ impl PyEngine {
     fn drain_records(&mut self) -> PyResult<Option<Batch>> {
         let batch = self.core.drain_records().map(Batch::new).transpose();
         batch.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+impl PyEngine {
+    fn connected(&self, client: &Bound<'_, PyAny>) -> PyResult<ClientId> {
+        let client = ClientId(id("client", client)?);
+        if self.core.is_connected(client) {
+            return Ok(client);
+        }
+        Err(ChangeError::unknown("client", client.0).raise())
+    }
+}
+
+/// An attribute block, from its bytes or from a mapping.
+fn block(attributes: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    match attributes.cast::<PyMapping>() {
+        Ok(mapping) => encode(mapping),
+        Err(_) => attributes.extract(),
     }
 }
 

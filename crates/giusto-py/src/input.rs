@@ -1,6 +1,6 @@
 //! Input policies and the virtual-time server that drives one.
 
-use giusto_core::input::{REGISTRY, Share, TICKS};
+use giusto_core::input::{RATE_MAX, REGISTRY, Share, TICKS, WEIGHT_MAX};
 use giusto_sim::server::{Arrival, Change, Flow, Run, Server, Ties};
 use pyo3::prelude::*;
 
@@ -26,8 +26,8 @@ impl PyShare {
         let default = Share::default();
         let ticks = virtual_deadline.map(|value| whole("virtual_deadline", value, 0..=u64::MAX));
         Ok(Self(Share {
-            weight: whole_or("weight", weight, 1..=u32::MAX, default.weight)?,
-            rate: whole_or("rate", rate, 1..=u32::MAX, default.rate)?,
+            weight: whole_or("weight", weight, 1..=WEIGHT_MAX, default.weight)?,
+            rate: whole_or("rate", rate, 1..=RATE_MAX, default.rate)?,
             virtual_deadline: ticks.transpose()?,
             period_ns: whole_or("period_ns", period_ns, 1..=i64::MAX, default.period_ns)?,
             deadline_ns: whole_or("deadline_ns", deadline_ns, 1..=i64::MAX, default.deadline_ns)?,

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyMapping, PyString, PyType};
 
 use crate::errors::Raise;
+use crate::number::id;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Filter>()?;
@@ -171,24 +172,18 @@ impl Matcher {
     #[pyo3(signature = (subscription, pattern, filter = None))]
     fn subscribe(
         &mut self,
-        subscription: i64,
+        subscription: &Bound<'_, PyAny>,
         pattern: &str,
         filter: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let id = subscription_id(subscription)?;
-        let parsed: Option<core::Filter> = match filter {
-            None => None,
-            Some(filter) => match filter.cast::<Filter>() {
-                Ok(filter) => Some(filter.get().inner.clone()),
-                Err(_) => Some(filter.extract::<String>()?.parse().map_err(Raise::raise)?),
-            },
-        };
-        self.inner.subscribe(id, pattern, parsed.as_ref()).map_err(Raise::raise)
+        let number = SubscriptionId(id("subscription", subscription)?);
+        let parsed = filter.map(parse_filter).transpose()?;
+        self.inner.subscribe(number, pattern, parsed.as_ref()).map_err(Raise::raise)
     }
 
     #[pyo3(signature = (subscription, /))]
-    fn unsubscribe(&mut self, subscription: i64) -> PyResult<()> {
-        self.inner.unsubscribe(subscription_id(subscription)?).map_err(Raise::raise)
+    fn unsubscribe(&mut self, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.inner.unsubscribe(SubscriptionId(id("subscription", subscription)?)).map_err(Raise::raise)
     }
 
     #[pyo3(signature = (topic, attributes = None))]
@@ -203,11 +198,11 @@ impl Matcher {
     #[pyo3(signature = (subscription, topic, attributes = None))]
     fn would_match(
         &self,
-        subscription: i64,
+        subscription: &Bound<'_, PyAny>,
         topic: &str,
         attributes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let (id, topic) = (subscription_id(subscription)?, self.topic(topic)?);
+        let (id, topic) = (SubscriptionId(id("subscription", subscription)?), self.topic(topic)?);
         with_block(attributes, |event| self.inner.would_match(id, topic, event).map_err(Raise::raise))
     }
 
@@ -222,10 +217,12 @@ impl Matcher {
     }
 }
 
-fn subscription_id(number: i64) -> PyResult<SubscriptionId> {
-    let id =
-        u32::try_from(number).map_err(|_| Invalid::new("subscription", number, "0 to 4294967295").raise())?;
-    Ok(SubscriptionId(id))
+/// A filter that was given as one or as its text.
+pub(crate) fn parse_filter(given: &Bound<'_, PyAny>) -> PyResult<core::Filter> {
+    match given.cast::<Filter>() {
+        Ok(filter) => Ok(filter.get().inner.clone()),
+        Err(_) => given.extract::<String>()?.parse().map_err(Raise::raise),
+    }
 }
 
 /// Calls `work` with an event that was given as a dict, as a block, or not at all.
@@ -241,7 +238,7 @@ fn with_block<T>(
     work(Attributes::decode(&block).map_err(Raise::raise)?)
 }
 
-fn encode(given: &Bound<'_, PyMapping>) -> PyResult<Vec<u8>> {
+pub(crate) fn encode(given: &Bound<'_, PyMapping>) -> PyResult<Vec<u8>> {
     let mut values = BTreeMap::new();
     for item in given.items()? {
         let (name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;

@@ -42,3 +42,15 @@ pub(crate) fn id(field: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
 pub(crate) fn instant(field: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     whole(field, value, i64::MIN..=i64::MAX)
 }
+
+/// A number from 0 to `most`; NaN is none.
+pub(crate) fn real_or(
+    field: &str,
+    value: Option<&Bound<'_, PyAny>>,
+    most: f64,
+    default: f64,
+) -> PyResult<f64> {
+    let Some(value) = value else { return Ok(default) };
+    let number = value.extract::<f64>().ok().filter(|number| (0.0..=most).contains(number));
+    number.ok_or_else(|| Invalid::new(field, value, format!("a number from 0 to {most:e}")).raise())
+}

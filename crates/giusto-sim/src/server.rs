@@ -116,8 +116,8 @@ impl Server {
         self.check(arrivals, changes)?;
         let mut state = self.start(arrivals, changes)?;
         let mut now = arrivals.first().map_or(0, |arrival| arrival.at_ns);
-        while !state.queues.is_empty() || state.taken < arrivals.len() {
-            now = state.quantum(now)?;
+        while let Some(end_ns) = state.quantum(now)? {
+            now = end_ns;
         }
         Ok(state.run)
     }
@@ -201,11 +201,12 @@ impl Server {
 }
 
 impl State<'_> {
-    /// Takes in what has arrived, spends one quantum, and returns when it ends.
-    fn quantum(&mut self, now: Nanos) -> Result<Nanos, ChangeError> {
+    /// Takes in what has arrived, spends one quantum, and returns when it ends; `None` when the policy has
+    /// nothing to serve and nothing more will come.
+    fn quantum(&mut self, now: Nanos) -> Result<Option<Nanos>, ChangeError> {
         self.admit(now, self.server.ties == Ties::ServiceFirst && !self.queues.is_empty())?;
         let Some(served) = self.stage.next(now, &mut self.queues) else {
-            return Ok(self.arrivals.get(self.taken).map_or(now, |arrival| arrival.at_ns.max(now)));
+            return Ok(self.arrivals.get(self.taken).map(|arrival| arrival.at_ns.max(now)));
         };
         let topic = self.server.flows[served.flow.index()].topic as usize;
         let service_ns = self.server.service_ns[topic];
@@ -220,7 +221,7 @@ impl State<'_> {
             self.run.completions.push(Completion { arrival, selected_ns: now, completed_ns: end_ns });
             self.queues.store.release(served.message);
         }
-        Ok(end_ns)
+        Ok(Some(end_ns))
     }
 
     /// Takes in what has arrived by `now`, or before it.

@@ -254,6 +254,11 @@ impl Engine {
         self.queues.store.release(message);
     }
 
+    /// Whether a client of this number is connected.
+    pub fn is_connected(&self, client: ClientId) -> bool {
+        self.tables.client(client).is_some()
+    }
+
     /// The client that publishes an open flow.
     pub fn owner(&self, flow: FlowId) -> Option<ClientId> {
         self.queues.owner(flow).map(|(client, _)| client)

@@ -19,6 +19,7 @@ mod tables;
 mod view;
 
 use crate::error::Invalid;
+use crate::frame::data::HEADER_BYTES;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::input::{self, InputStage};
 use crate::matching::Matcher;
@@ -29,7 +30,7 @@ use crate::record::Columns;
 pub use counters::Counters;
 pub use delivery::Delivery;
 pub use forward::{IngestError, Step};
-pub use primitives::{Need, Offer};
+pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
 pub use view::Views;
 
 use delivery::Deliveries;
@@ -42,7 +43,7 @@ pub struct Config {
     pub input: String,
     /// Output policy, see [`output::POLICIES`].
     pub output: String,
-    /// Bytes that one quantum of the processor handles.
+    /// Bytes of payload and attributes that one quantum of the processor handles.
     pub fragment_bytes: u32,
     /// Messages that may wait for a subscriber.
     pub output_capacity: usize,
@@ -105,13 +106,10 @@ impl Engine {
     /// An engine with no topic and no client.
     pub fn new(config: Config) -> Result<Self, Invalid> {
         let stage = input::policy(&config.input)?;
-        let queues = Queues::new(stage.lanes(), config.fragment_bytes)?;
-        output::policy(&config.output)?.queue(
-            config.output_capacity,
-            config.overflow,
-            config.expiry,
-            config.link,
-        )?;
+        let queues = Queues::new(stage.lanes(), config.fragment_bytes)?.with_header(HEADER_BYTES as u32);
+        let policy = output::policy(&config.output)
+            .map_err(|invalid| Invalid { field: "output".into(), ..invalid })?;
+        policy.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
         let records = match config.record_capacity {
             0 => None,
             capacity => Some(named_columns(capacity, &config)?),

@@ -19,6 +19,9 @@ use crate::record::ID_MAX;
 /// Subscriptions of a client with terms at most: a message may match all of them and one without.
 const WITH_TERMS_MAX: usize = TERMS_MAX - 1;
 
+/// Longest name of a client.
+pub const CLIENT_BYTES_MAX: usize = 255;
+
 /// What a publisher promises on one topic.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
@@ -46,6 +49,11 @@ pub struct Need {
 impl Engine {
     /// A client is there from now on, with an output queue of its own.
     pub fn connect(&mut self, name: &str) -> Result<ClientId, ChangeError> {
+        if name.is_empty() || name.len() > CLIENT_BYTES_MAX || name.chars().any(char::is_control) {
+            let shown: String = name.chars().take(40).collect();
+            let expected = format!("1 to {CLIENT_BYTES_MAX} bytes without control characters");
+            return Err(Invalid::new("client", format!("{shown:?}"), expected).into());
+        }
         if self.tables.client_names.contains_key(name) {
             return Err(ChangeError::duplicate("client", name));
         }

@@ -17,6 +17,9 @@ use crate::input::tags::Tagging;
 /// At ten million messages per second it takes 200 years without an idle moment to run out of tags.
 pub const TICKS: u64 = 232_792_560_000_000;
 
+/// Largest rate of a topic.
+pub const RATE_MAX: u32 = 1 << 31;
+
 /// Above every tag that a slot can have.
 const TAG_MAX: u128 = (1 << 104) - 1;
 
@@ -77,8 +80,8 @@ pub(super) struct Fair {
 
 impl Tagging for Fair {
     fn check(&self, share: &Share) -> Result<(), Invalid> {
-        if share.rate == 0 || share.rate > 1 << 31 {
-            return Err(Invalid::new("rate", share.rate, "a whole number from 1 to 2147483648"));
+        if !(1..=RATE_MAX).contains(&share.rate) {
+            return Err(Invalid::new("rate", share.rate, format!("a whole number from 1 to {RATE_MAX}")));
         }
         let longest = TICKS / u64::from(share.rate);
         match share.virtual_deadline {

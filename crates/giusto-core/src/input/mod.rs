@@ -20,7 +20,7 @@ use crate::error::Invalid;
 use crate::id::{FlowId, Nanos, TopicId};
 use crate::queue::{Lanes, Queues, Served};
 
-pub use fair::TICKS;
+pub use fair::{RATE_MAX, TICKS};
 pub use weights::WEIGHT_MAX;
 pub use wheel::{CELLS_MAX, EFFORT_MAX};
 
