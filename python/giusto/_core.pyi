@@ -313,6 +313,7 @@ class Engine:
         input: str = "twrr",
         output: str = "fifo",
         fragment_bytes: int | None = None,
+        message_capacity: int | None = None,
         output_capacity: int | None = None,
         overflow: str = "drop_oldest",
         expiry: str | None = None,

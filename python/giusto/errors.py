@@ -8,6 +8,7 @@
     ├── Duplicate(kind, name)
     ├── Policed(flow)
     ├── QueueFull(flow, capacity)
+    ├── StoreFull(flow, capacity)
     ├── ProtocolError(problem, offset)
     ├── Overload(message)
     └── StaleExtension(message)
@@ -103,6 +104,18 @@ class QueueFull(GiustoError):
 
     def __str__(self) -> str:
         return f"flow {self.flow} is full: {self.capacity} messages wait"
+
+
+class StoreFull(GiustoError):
+    """As many messages are stored, of all flows together, as there may be; this one was dropped."""
+
+    def __init__(self, flow: int, capacity: int) -> None:
+        super().__init__(flow, capacity)
+        self.flow = flow
+        self.capacity = capacity
+
+    def __str__(self) -> str:
+        return f"{self.capacity} messages are stored, and no more can be: one of flow {self.flow} was dropped"
 
 
 class ProtocolError(GiustoError):

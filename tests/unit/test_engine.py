@@ -13,6 +13,7 @@ from giusto.errors import (
     Policed,
     ProtocolError,
     QueueFull,
+    StoreFull,
     TooLarge,
     Unknown,
 )
@@ -172,6 +173,19 @@ def test_a_full_queue_and_a_large_message_are_refused_and_counted(engine: _core.
         engine.publish(0, flow, b"0123456789x")
     assert engine.counters()["overflow"] == 2
     assert engine.waiting == 2
+
+
+def test_all_flows_together_store_a_bounded_number_of_messages() -> None:
+    engine = _core.Engine(message_capacity=3)
+    topic = engine.declare("news")
+    flows = [engine.advertise(engine.connect(f"writer {n}"), topic) for n in range(4)]
+    for flow in flows[:3]:
+        engine.publish(0, flow, b"kept")
+    with pytest.raises(StoreFull, match="3 messages are stored"):
+        engine.publish(0, flows[3], b"one too many")
+    pump(engine)
+    engine.publish(0, flows[3], b"now there is room")
+    assert engine.counters()["overflow"] == 1
 
 
 def test_a_message_that_is_of_no_use_any_more_is_not_forwarded(engine: _core.Engine) -> None:

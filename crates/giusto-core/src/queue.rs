@@ -10,7 +10,7 @@
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::lane::{Blocks, Lane};
-use crate::store::{Entry, MESSAGES_MAX, MessageId, QUANTA_MAX, Store};
+use crate::store::{Entry, MessageId, QUANTA_MAX, Store};
 
 /// Priorities inside a topic: 0 (normal) to 7 (most urgent).
 pub const PRIORITIES: u8 = 8;
@@ -50,9 +50,14 @@ pub enum Rejected {
         /// What the offer allows.
         limit_bytes: u32,
     },
-    /// As many messages are in the store as it can number.
-    #[error("{0} cannot be taken: {MESSAGES_MAX} messages are stored")]
-    StoreFull(FlowId),
+    /// As many messages are stored, for all flows together, as there may be.
+    #[error("message on {flow}: {capacity} messages are stored, and no more can be")]
+    StoreFull {
+        /// The flow.
+        flow: FlowId,
+        /// Messages that can be stored.
+        capacity: usize,
+    },
     /// Priority above 7.
     #[error("priority {0}: expected 0 to 7")]
     Priority(u8),
@@ -221,7 +226,7 @@ impl Queues {
             return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
         }
         if self.store.is_full() {
-            return Err(Rejected::StoreFull(flow));
+            return Err(Rejected::StoreFull { flow, capacity: self.store.capacity() });
         }
         let content_bytes = size_bytes.saturating_sub(self.header_bytes);
         Ok(if content_bytes <= self.fragment_bytes { 1 } else { content_bytes.div_ceil(self.fragment_bytes) })
@@ -390,7 +395,10 @@ mod tests {
         queues.open(FlowId(0), ClientId(0), TopicId(0), bounds).unwrap();
         queues.store.limit(1);
         queues.push(0, FlowId(0), 0, b"").unwrap();
-        assert_eq!(queues.push(0, FlowId(0), 0, b""), Err(Rejected::StoreFull(FlowId(0))));
+        assert_eq!(
+            queues.push(0, FlowId(0), 0, b""),
+            Err(Rejected::StoreFull { flow: FlowId(0), capacity: 1 })
+        );
         assert_eq!(queues.len(), 1);
     }
 }

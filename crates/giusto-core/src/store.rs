@@ -185,10 +185,14 @@ impl Store {
         self.arena.bytes_mut(slot, len)
     }
 
-    /// Lets tests meet a full store.
-    #[cfg(test)]
-    pub(crate) fn limit(&mut self, most: usize) {
-        self.most = most;
+    /// Takes at most `capacity` messages from now on.
+    pub fn limit(&mut self, capacity: usize) {
+        self.most = capacity.min(MESSAGES_MAX);
+    }
+
+    /// How many messages can be stored.
+    pub fn capacity(&self) -> usize {
+        self.most
     }
 
     /// Messages that somebody refers to.

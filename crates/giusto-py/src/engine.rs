@@ -11,6 +11,7 @@ use giusto_core::output::{Expiry, Link, Overflow, SPAN_NS_MAX};
 use giusto_core::policer::{Burst, Limit};
 use giusto_core::queue::{Bounds, CAPACITY_MAX};
 use giusto_core::record::CAPACITY_MAX as RECORDS_MAX;
+use giusto_core::store::MESSAGES_MAX;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
@@ -39,7 +40,7 @@ struct PyEngine {
 impl PyEngine {
     #[new]
     #[pyo3(signature = (
-        *, input="twrr", output="fifo", fragment_bytes=None, output_capacity=None, overflow="drop_oldest",
+        *, input="twrr", output="fifo", fragment_bytes=None, message_capacity=None, output_capacity=None, overflow="drop_oldest",
         expiry=None, processing_delay_ns=None, mean_transmission_ns=None, epsilon=None, weight=None,
         record_capacity=None, run="run", node="node"
     ))]
@@ -48,6 +49,7 @@ impl PyEngine {
         input: &str,
         output: &str,
         fragment_bytes: Option<&Bound<'_, PyAny>>,
+        message_capacity: Option<&Bound<'_, PyAny>>,
         output_capacity: Option<&Bound<'_, PyAny>>,
         overflow: &str,
         expiry: Option<&str>,
@@ -70,6 +72,12 @@ impl PyEngine {
             input: input.into(),
             output: output.into(),
             fragment_bytes: whole_or("fragment_bytes", fragment_bytes, 1..=u32::MAX, default.fragment_bytes)?,
+            message_capacity: whole_or(
+                "message_capacity",
+                message_capacity,
+                1..=MESSAGES_MAX,
+                default.message_capacity,
+            )?,
             output_capacity: whole_or(
                 "output_capacity",
                 output_capacity,

@@ -6,7 +6,6 @@ use giusto_core::frame::data::HEADER_BYTES;
 use giusto_core::frame::{EncodeError, FrameError};
 use giusto_core::matching::FilterSyntax;
 use giusto_core::queue::Rejected;
-use giusto_core::store::MESSAGES_MAX;
 
 use giusto_core::frame::attributes::BlockError;
 use pyo3::prelude::*;
@@ -68,7 +67,7 @@ impl Raise for Rejected {
                 let sizes = [size_bytes, limit_bytes].map(|bytes| bytes.saturating_sub(HEADER_BYTES as u32));
                 exception("TooLarge", ("size_bytes", sizes[0], sizes[1]))
             }
-            Self::StoreFull(flow) => exception("QueueFull", (flow.0, MESSAGES_MAX)),
+            Self::StoreFull { flow, capacity } => exception("StoreFull", (flow.0, capacity)),
             Self::Priority(priority) => Invalid::new("priority", priority, "0 to 7").raise(),
         }
     }

@@ -254,7 +254,7 @@ impl State<'_> {
             }
             Err(
                 Rejected::Full { .. }
-                | Rejected::StoreFull(_)
+                | Rejected::StoreFull { .. }
                 | Rejected::UnknownFlow(_)
                 | Rejected::TooLarge { .. }
                 | Rejected::Priority(_),

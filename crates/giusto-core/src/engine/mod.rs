@@ -45,6 +45,8 @@ pub struct Config {
     pub output: String,
     /// Bytes of payload and attributes that one quantum of the processor handles.
     pub fragment_bytes: u32,
+    /// Messages that may be stored for all flows and subscribers together.
+    pub message_capacity: usize,
     /// Messages that may wait for a subscriber.
     pub output_capacity: usize,
     /// What happens when more would wait.
@@ -67,6 +69,7 @@ impl Default for Config {
             input: "twrr".into(),
             output: "fifo".into(),
             fragment_bytes: 65_536,
+            message_capacity: 1 << 20,
             output_capacity: 1_024,
             overflow: Overflow::default(),
             expiry: None,
@@ -106,7 +109,8 @@ impl Engine {
     /// An engine with no topic and no client.
     pub fn new(config: Config) -> Result<Self, Invalid> {
         let stage = input::policy(&config.input)?;
-        let queues = Queues::new(stage.lanes(), config.fragment_bytes)?.with_header(HEADER_BYTES as u32);
+        let mut queues = Queues::new(stage.lanes(), config.fragment_bytes)?.with_header(HEADER_BYTES as u32);
+        queues.store.limit(config.message_capacity);
         let policy = output::policy(&config.output)
             .map_err(|invalid| Invalid { field: "output".into(), ..invalid })?;
         policy.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
