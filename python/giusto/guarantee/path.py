@@ -99,8 +99,7 @@ class Denied:
 
 def fixed_latency(request: Request, ports: Mapping[str, Port]) -> Fraction:
     """What the path costs with empty queues: the message once, then a frame per port, wires and switches."""
-    exact.require_kind("request", request, Request)
-    exact.require_kinds("hops", request.hops, Hop)
+    require_names(request)
     size = exact.whole("wire_bytes", request.wire_bytes, 1)
     total = size * 10**9 / exact.positive("first_bandwidth_bytes_per_s", request.first_bandwidth_bytes_per_s)
     total += exact.nonnegative("first_propagation_ns", request.first_propagation_ns)
@@ -109,6 +108,15 @@ def fixed_latency(request: Request, ports: Mapping[str, Port]) -> Fraction:
         total += exact.nonnegative(f"hops[{k}].mux_ns", hop.mux_ns)
         total += exact.nonnegative(f"hops[{k}].propagation_ns", hop.propagation_ns)
     return total
+
+
+def require_names(request: Request) -> None:
+    """A request, its hops and their names are what they should be."""
+    exact.require_kind("request", request, Request)
+    exact.require_kind("name", request.name, str)
+    exact.require_kinds("hops", request.hops, Hop)
+    for k, hop in enumerate(request.hops):
+        exact.require_kind(f"hops[{k}].port", hop.port, str)
 
 
 def known(ports: Mapping[str, Port], name: str) -> Port:
@@ -132,9 +140,8 @@ def path_admission(request: Request, ports: Mapping[str, Port]) -> Admitted | De
     Subscriptions of one name are one flow. If a port knows the name with other sizes or another separation,
     `Duplicate` is raised: the promises made to that flow would no longer hold.
     """
-    exact.require_kind("request", request, Request)
+    require_names(request)
     exact.require_some("hops", request.hops)
-    exact.require_kinds("hops", request.hops, Hop)
     names = [hop.port for hop in request.hops]
     if len(set(names)) < len(names):
         raise InvalidInput("hops", names, "each port once")

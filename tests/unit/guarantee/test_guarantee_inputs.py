@@ -130,6 +130,8 @@ WRONG_KINDS: list[tuple[str, Callable[..., object], tuple[object, ...]]] = [
     ("request", ports.path_admission, (3, {})),
     ("hops", ports.path_admission, (ports.Request("x", 1, 1, 1, None, 1), {})),  # type: ignore[arg-type]
     ("hops[0]", ports.path_admission, (ports.Request("x", 1, 1, 1, ["a"], 1), {})),  # type: ignore[list-item]
+    ("hops[0].port", ports.path_admission, (ports.Request("x", 1, 1, 1, [ports.Hop([])], 1), {})),  # type: ignore[arg-type]
+    ("name", ports.path_admission, (ports.Request([], 1, 1, 1, HOPS, 1), {})),  # type: ignore[arg-type]
     ("ports", ports.path_admission, (ports.Request("x", 1, 1, 1, HOPS, 1), None)),
     ("ports[a]", ports.path_admission, (ports.Request("x", 1, 1, 1, HOPS, 1), {"a": 5})),
 ]
