@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from giusto import _core
-from giusto.errors import InvalidInput
+from giusto.errors import InvalidInput, Unknown
 from giusto.guarantee import edf
-from giusto.sim import Stream, Topic, serve
+from giusto.sim import Refused, Stream, Topic, serve
 
 LAST_NS = 2**63 - 1
 FIRST_NS = -(2**63)
@@ -80,6 +80,84 @@ def test_a_topic_out_of_range_names_its_field(field: str, topic: dict[str, objec
     fields, stream = {"name": "a", "service_ns": 1, **topic}, Stream(topic="a", client="c", times_ns=[0])
     with pytest.raises(InvalidInput, match=field):
         serve("fair", [Topic(**fields)], [stream])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("policy", "field", "topic"),
+    [
+        ("twrr", "weight", {"weight": 65_536}),
+        ("smooth", "weight", {"weight": 0}),
+        ("fair", "rate", {"rate": 2**32 - 1}),
+        ("fair", "virtual_deadline", {"virtual_deadline": 2}),
+        ("fair", "virtual_deadline", {"virtual_deadline": -1}),
+        ("edf", "deadline_ns", {"deadline_ns": LAST_NS}),
+        ("edf", "service_ns", {"service_ns": "long"}),
+        ("edf", "name", {"name": 5}),
+        ("edf", "name", {"name": "b"}),
+    ],
+)
+def test_an_error_says_which_topic(policy: str, field: str, topic: dict[str, object]) -> None:
+    fields = {"name": "c", "service_ns": 1, **topic}
+    topics = [Topic(name="a", service_ns=1), Topic(name="b", service_ns=1), Topic(**fields)]  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput) as caught:
+        serve(policy, [*topics, Topic(name="d", service_ns=1)], [])
+    assert caught.value.field == f"topics[2].{field}"
+
+
+@pytest.mark.parametrize(
+    ("field", "arguments"),
+    [
+        ("topics", {"topics": None}),
+        ("topics[0]", {"topics": ["a"]}),
+        ("streams", {"streams": 3}),
+        ("streams[0]", {"streams": [("a", "c", [0])]}),
+        ("streams[0].times_ns", {"streams": [Stream(topic="a", client="c", times_ns=5)]}),  # type: ignore[arg-type]
+        ("streams[0].times_ns[1]", {"streams": [Stream(topic="a", client="c", times_ns=[0, 0.5])]}),  # type: ignore[list-item]
+        ("streams[0].client", {"streams": [Stream(topic="a", client=None, times_ns=[])]}),  # type: ignore[arg-type]
+        ("service_first", {"service_first": "no"}),
+        ("policy", {"policy": 7}),
+    ],
+)
+def test_what_is_not_a_topic_or_a_stream_is_named(field: str, arguments: dict[str, object]) -> None:
+    given = {"policy": "twrr", "topics": [Topic(name="a", service_ns=1)], "streams": [], **arguments}
+    with pytest.raises(InvalidInput) as caught:
+        serve(**given)  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+def test_topics_and_streams_may_come_from_generators() -> None:
+    topics = (Topic(name=name, service_ns=1) for name in "ab")
+    streams = (Stream(topic=name, client="c", times_ns=[0, 0]) for name in "ab")
+    assert serve("twrr", topics, streams).order() == ["a", "b", "a", "b"]
+
+
+def test_refused_messages_are_listed() -> None:
+    stream = Stream(topic="a", client="c", times_ns=[0, 0, 1, 30], capacity=1)
+    run = serve("twrr", [Topic(name="a", service_ns=10)], [stream])
+    assert run.overflow == [Refused("a", "c", 0)]
+    assert [done.arrived_ns for done in run.completions] == [0, 1, 30]
+
+
+def test_delays_are_those_of_a_topic_that_was_served() -> None:
+    topics = [Topic(name=name, service_ns=10) for name in ("a", "silent")]
+    run = serve("twrr", topics, [Stream(topic="a", client="c", times_ns=[0] * 4)])
+    assert (run.delays_ns("a"), run.delays_ns("silent")) == ([10, 20, 30, 40], [])
+    assert (run.worst_ns("a"), run.worst_ns("silent")) == (40, None)
+    assert [run.percentile_ns("a", percent) for percent in (1, 25, 25.1, 50, 99.9, 100)] == [
+        10,
+        10,
+        20,
+        20,
+        40,
+        40,
+    ]
+    assert run.percentile_ns("silent", 50) is None
+    for call in (run.delays_ns, run.worst_ns, lambda topic: run.percentile_ns(topic, 50)):
+        with pytest.raises(Unknown, match="unknown topic typo"):
+            call("typo")
+    for percent in (0, 100.5, "half"):
+        with pytest.raises(InvalidInput, match="percent"):
+            run.percentile_ns("a", percent)
 
 
 def test_time_that_would_run_out_is_an_error() -> None:

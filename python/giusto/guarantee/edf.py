@@ -93,7 +93,7 @@ def feasible(tasks: Tasks, integer_time: bool = False) -> bool:
 def first_miss(tasks: Tasks, integer_time: bool = False) -> Fraction | None:
     """The least t at which (E1) fails, None if it never does; 0 if the load alone is too much."""
     given = checked(tasks)
-    if integer_time:
+    if exact.flag("integer_time", integer_time):
         for i, task in enumerate(given):
             for name, value in zip(task._fields, task, strict=True):
                 exact.whole(f"tasks[{i}].{name}", value, 1)
@@ -186,7 +186,21 @@ def start(tasks: Sequence[Task], i: int, release: Fraction) -> Fraction:
 
 
 def delay(tasks: Tasks, i: int, burst: Number) -> Fraction:
-    """D_i + (σ-1)T_i: the bound of a (burst, rate <= 1/T_i) topic in a set that passes (E1) or (E2)."""
+    """D_i + (σ-1)T_i: the bound of a (burst, rate <= 1/T_i) topic; `Overload` if the set fails (E1)."""
     given = checked(tasks)
     i = exact.index("i", i, len(given))
-    return given[i].deadline + (exact.at_least_one("burst", burst) - 1) * given[i].period
+    bound = given[i].deadline + (exact.at_least_one("burst", burst) - 1) * given[i].period
+    require_feasible(given)
+    return bound
+
+
+def require_feasible(tasks: Sequence[Task]) -> None:
+    """(E1), which is looked at only where the quick test (E2) fails."""
+    if feasible_fast(tasks):
+        return
+    miss = first_miss(tasks)
+    if miss is None:
+        return
+    load = sum(task.load for task in tasks)
+    reason = f"load {load} is above 1" if load > 1 else "the deadlines cannot all be kept"
+    raise Overload(f"{reason}, first miss at {miss}: no bound exists")

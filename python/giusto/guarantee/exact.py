@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from decimal import Decimal
 from fractions import Fraction
 
@@ -46,26 +46,27 @@ def at_least_one(field: str, value: Number) -> Fraction:
     return result
 
 
-def whole(field: str, value: Number, least: int = 0) -> int:
-    """An integer of at least `least`."""
+def whole(field: str, value: Number, least: int = 0, most: int | None = None) -> int:
+    """An integer of at least `least`, and of at most `most` if there is one."""
     result = number(field, value)
-    if result.denominator != 1 or result < least:
-        raise InvalidInput(field, value, f"an integer of at least {least}")
+    if result.denominator != 1 or result < least or (most is not None and result > most):
+        span = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InvalidInput(field, value, f"an integer {span}")
     return int(result)
 
 
-def index(field: str, value: Number, length: int) -> int:
-    """A position in a sequence of `length` items; negative positions are not accepted."""
+def index(field: str, value: Number, items: int) -> int:
+    """A position in a sequence of so many items; negative positions are not accepted."""
     result = number(field, value)
-    if result.denominator != 1 or not 0 <= result < length:
-        raise InvalidInput(field, value, f"an index from 0 to {length - 1}")
+    if result.denominator != 1 or not 0 <= result < items:
+        raise InvalidInput(field, value, f"an index from 0 to {items - 1}")
     return int(result)
 
 
-def wholes(field: str, values: Sequence[Number], least: int) -> list[int]:
-    """A non-empty sequence of integers of at least `least`."""
+def wholes(field: str, values: Sequence[Number], least: int, most: int | None = None) -> list[int]:
+    """A non-empty sequence of integers of at least `least`, and of at most `most` if there is one."""
     require_some(field, values)
-    return [whole(f"{field}[{i}]", value, least) for i, value in enumerate(values)]
+    return [whole(f"{field}[{i}]", value, least, most) for i, value in enumerate(values)]
 
 
 def positives(field: str, values: Sequence[Number]) -> list[Fraction]:
@@ -74,13 +75,46 @@ def positives(field: str, values: Sequence[Number]) -> list[Fraction]:
     return [positive(f"{field}[{i}]", value) for i, value in enumerate(values)]
 
 
+def flag(field: str, value: bool) -> bool:
+    """True or False: a word such as "no" would count as true."""
+    if not isinstance(value, bool):
+        raise InvalidInput(field, value, "True or False")
+    return value
+
+
+def length(field: str, values: Sequence[object]) -> int:
+    """How long a sequence is; refuses what is none, and text, whose items are not numbers."""
+    is_sequence = hasattr(values, "__getitem__") and not isinstance(values, str | bytes | Mapping | Set)
+    try:
+        found = len(values) if is_sequence else None
+    except TypeError:
+        found = None
+    if found is None:
+        raise InvalidInput(field, values, "a list or a tuple")
+    return found
+
+
 def require_some(field: str, values: Sequence[object]) -> None:
     """Refuse an empty sequence."""
-    if len(values) == 0:
+    if length(field, values) == 0:
         raise InvalidInput(field, values, "at least one item")
 
 
-def require_length(field: str, values: Sequence[object], length: int) -> None:
-    """Refuse a sequence that does not go with another one of `length` items."""
-    if len(values) != length:
-        raise InvalidInput(field, values, f"{length} items, found {len(values)}")
+def require_length(field: str, values: Sequence[object], expected: int) -> None:
+    """Refuse a sequence that does not go with another one of `expected` items."""
+    found = length(field, values)
+    if found != expected:
+        raise InvalidInput(field, values, f"{expected} items, found {found}")
+
+
+def require_kind(field: str, value: object, kind: type) -> None:
+    """Refuse a value that is not a `kind`."""
+    if not isinstance(value, kind):
+        raise InvalidInput(field, value, f"a {kind.__name__}")
+
+
+def require_kinds(field: str, values: Sequence[object], kind: type) -> None:
+    """Refuse what is not a sequence, empty or not, of `kind`."""
+    length(field, values)
+    for i, value in enumerate(values):
+        require_kind(f"{field}[{i}]", value, kind)

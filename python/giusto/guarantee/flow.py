@@ -65,8 +65,8 @@ class Flow:
             "jitter_ns": exact.nonnegative("jitter_ns", jitter_ns),
             "shortest_frame_ns": shortest,
             "longest_frame_ns": longest,
-            "trusted": trusted,
-            "link": link,
+            "trusted": exact.flag("trusted", trusted),
+            "link": link_number(link),
             "budget_ns": None if budget_ns is None else exact.nonnegative("budget_ns", budget_ns),
         }
         for name, value in values.items():
@@ -86,6 +86,13 @@ class Flow:
     def interference_ns(self) -> Fraction:
         """h: what a flow of a higher level adds beyond its load; a trusted one cannot burst at full rate."""
         return self.burst_ns - self.load * self.wire_ns if self.trusted else self.burst_ns
+
+
+def link_number(link: int | None) -> int | None:
+    """An integer or None."""
+    if link is not None and (isinstance(link, bool) or not isinstance(link, int)):
+        raise InvalidInput("link", link, "the number of a link, or None")
+    return link
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +141,29 @@ def limited(
     budget_ns: Number | None = None,
 ) -> Flow:
     """What (N1) must expect behind an installed limiter: its rounded burst and rate, not the publisher's."""
+    exact.require_kind("policer", policer, Limiter)
+    held = exact.whole("policer.burst_bytes", policer.burst_bytes, 1)
+    rate = exact.whole("policer.rate_bytes_per_s", policer.rate_bytes_per_s, 1)
     bandwidth = exact.positive("bandwidth_bytes_per_s", bandwidth_bytes_per_s)
     per_byte_ns = 10**9 / bandwidth
     size = exact.whole("wire_bytes", wire_bytes, 1)
-    if policer.burst_bytes < size:
-        raise InvalidInput("wire_bytes", wire_bytes, f"at most the limiter's burst, {policer.burst_bytes}")
+    if held < size:
+        raise InvalidInput("wire_bytes", wire_bytes, f"at most the limiter's burst, {held}")
     wire = size * per_byte_ns
-    load = policer.rate_bytes_per_s / bandwidth
-    longest = size if longest_frame_bytes is None else longest_frame_bytes
+    load = rate / bandwidth
+    longest = frame_bytes("longest_frame_bytes", longest_frame_bytes, size)
+    shortest = frame_bytes("shortest_frame_bytes", shortest_frame_bytes, longest)
     return Flow(
         wire,
         wire / load,
-        jitter_ns=(policer.burst_bytes - size) * per_byte_ns / load,
-        shortest_frame_ns=(longest if shortest_frame_bytes is None else shortest_frame_bytes) * per_byte_ns,
+        jitter_ns=(held - size) * per_byte_ns / load,
+        shortest_frame_ns=shortest * per_byte_ns,
         longest_frame_ns=longest * per_byte_ns,
         link=link,
         budget_ns=budget_ns,
     )
+
+
+def frame_bytes(field: str, value: int | None, default: int) -> int:
+    """A number of bytes that may be left out."""
+    return default if value is None else exact.whole(field, value, 1)

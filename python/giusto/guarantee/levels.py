@@ -38,6 +38,7 @@ class Unassigned:
 
 def assign_levels(flows: Sequence[Flow], levels: int, blocking_ns: Number = 0) -> Assigned | Unassigned:
     """Pack flows into levels from the lowest up within their budgets; `blocking_ns` is best effort."""
+    exact.require_kinds("flows", flows, Flow)
     levels = exact.whole("levels", levels, 1)
     blocking = exact.nonnegative("blocking_ns", blocking_ns)
     load = sum((flow.load for flow in flows), Fraction(0))
@@ -105,10 +106,12 @@ def reconfiguration(
     Two flows that are in the same strict order before and after are so after every step. With `flows` each
     intermediate assignment is also checked against (N1) and the first step that fails is returned.
     """
-    exact.require_length("new", new, len(old))
+    exact.require_length("new", new, exact.length("old", old))
+    current = [exact.whole(f"old[{i}]", level) for i, level in enumerate(old)]
+    wanted = [exact.whole(f"new[{i}]", level) for i, level in enumerate(new)]
     moves = [
         Move(i, before, after)
-        for i, (before, after) in enumerate(zip(old, new, strict=True))
+        for i, (before, after) in enumerate(zip(current, wanted, strict=True))
         if before != after
     ]
     up = sorted((move for move in moves if move.new > move.old), key=lambda move: -move.new)
@@ -116,8 +119,8 @@ def reconfiguration(
     ordered = up + down
     if flows is None:
         return ordered
-    exact.require_length("flows", flows, len(old))
-    current = list(old)
+    exact.require_length("flows", flows, len(current))
+    exact.require_kinds("flows", flows, Flow)
     for move in ordered:
         current[move.flow] = move.new
         broken = first_broken(flows, current, exact.nonnegative("blocking_ns", blocking_ns))

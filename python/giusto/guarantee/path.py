@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from giusto.errors import InvalidInput, Unknown
+from giusto.errors import Duplicate, InvalidInput, Unknown
 from giusto.guarantee import exact
 from giusto.guarantee.exact import Number
-from giusto.guarantee.flow import Flow
+from giusto.guarantee.flow import Flow, frame_bytes
 from giusto.guarantee.levels import Assigned, Unassigned, assign_levels
 
 
@@ -36,7 +36,8 @@ class Port:
 
     def wire_ns(self, size_bytes: int) -> Fraction:
         """How long so many bytes take on the wire."""
-        return size_bytes * 10**9 / exact.positive("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s)
+        bandwidth = exact.positive("bandwidth_bytes_per_s", self.bandwidth_bytes_per_s)
+        return exact.nonnegative("size_bytes", size_bytes) * 10**9 / bandwidth
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,12 @@ class Request:
     @property
     def shortest_bytes(self) -> int:
         """Shortest frame; the whole message if it is one frame."""
-        return self.longest_bytes if self.shortest_frame_bytes is None else self.shortest_frame_bytes
+        return frame_bytes("shortest_frame_bytes", self.shortest_frame_bytes, self.longest_bytes)
 
     @property
     def longest_bytes(self) -> int:
         """Longest frame."""
-        return self.wire_bytes if self.longest_frame_bytes is None else self.longest_frame_bytes
+        return frame_bytes("longest_frame_bytes", self.longest_frame_bytes, self.wire_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class Denied:
 
 def fixed_latency(request: Request, ports: Mapping[str, Port]) -> Fraction:
     """What the path costs with empty queues: the message once, then a frame per port, wires and switches."""
+    require_names(request)
     size = exact.whole("wire_bytes", request.wire_bytes, 1)
     total = size * 10**9 / exact.positive("first_bandwidth_bytes_per_s", request.first_bandwidth_bytes_per_s)
     total += exact.nonnegative("first_propagation_ns", request.first_propagation_ns)
@@ -108,10 +110,21 @@ def fixed_latency(request: Request, ports: Mapping[str, Port]) -> Fraction:
     return total
 
 
+def require_names(request: Request) -> None:
+    """A request, its hops and their names are what they should be."""
+    exact.require_kind("request", request, Request)
+    exact.require_kind("name", request.name, str)
+    exact.require_kinds("hops", request.hops, Hop)
+    for k, hop in enumerate(request.hops):
+        exact.require_kind(f"hops[{k}].port", hop.port, str)
+
+
 def known(ports: Mapping[str, Port], name: str) -> Port:
     """The port, or `Unknown`."""
+    exact.require_kind("ports", ports, Mapping)
     if name not in ports:
         raise Unknown("port", name)
+    exact.require_kind(f"ports[{name}]", ports[name], Port)
     return ports[name]
 
 
@@ -122,7 +135,12 @@ def budgets(request: Request, queueing_ns: Fraction) -> list[Fraction]:
 
 
 def path_admission(request: Request, ports: Mapping[str, Port]) -> Admitted | Denied:
-    """Admit the request at all its ports, or change nothing and say which port could not take it."""
+    """Admit the request at all its ports, or change nothing and say which port could not take it.
+
+    Subscriptions of one name are one flow. If a port knows the name with other sizes or another separation,
+    `Duplicate` is raised: the promises made to that flow would no longer hold.
+    """
+    require_names(request)
     exact.require_some("hops", request.hops)
     names = [hop.port for hop in request.hops]
     if len(set(names)) < len(names):
@@ -148,6 +166,7 @@ def path_admission(request: Request, ports: Mapping[str, Port]) -> Admitted | De
 
 def with_flow(port: Port, request: Request, jitter: Fraction, budget: Fraction) -> Port:
     """The port with the new flow; all subscriptions of one name are one flow with the least budget."""
+    exact.require_kind("flows", port.flows, Mapping)
     old = port.flows.get(request.name)
     if old is not None:
         jitter = max(jitter, old.jitter_ns)
@@ -160,4 +179,6 @@ def with_flow(port: Port, request: Request, jitter: Fraction, budget: Fraction) 
         longest_frame_ns=port.wire_ns(request.longest_bytes),
         budget_ns=budget,
     )
+    if old is not None and replace(old, jitter_ns=jitter, budget_ns=budget) != flow:
+        raise Duplicate("flow", request.name)
     return replace(port, flows={**port.flows, request.name: flow})

@@ -35,7 +35,7 @@ class Window:
             exact.positive("period", period),
             exact.positive("budget", budget),
             exact.positive("service", service),
-            keeps,
+            exact.flag("keeps_window", keeps),
         )
         if window.budget > window.period:
             raise InvalidInput("budget", budget, f"at most the period, {window.period}")

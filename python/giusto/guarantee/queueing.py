@@ -10,7 +10,7 @@ corner of the arrival curves (N2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from giusto.errors import Overload
@@ -20,9 +20,12 @@ from giusto.guarantee.exact import Number
 from giusto.guarantee.flow import Flow
 
 
-def require_load(flows: Iterable[Flow]) -> None:
-    """Σ U <= 1."""
-    load = sum((flow.load for flow in flows), Fraction(0))
+def require_load(flow: Flow, higher: Sequence[Flow], same: Sequence[Flow]) -> None:
+    """Flows they are, and Σ U <= 1."""
+    exact.require_kind("flow", flow, Flow)
+    exact.require_kinds("higher", higher, Flow)
+    exact.require_kinds("same", same, Flow)
+    load = sum((other.load for other in (flow, *higher, *same)), Fraction(0))
     if load > 1:
         raise Overload(f"load {load} of this level and those above is over 1: no bound exists")
 
@@ -33,7 +36,7 @@ def queueing(flow: Flow, higher: Sequence[Flow], same: Sequence[Flow], blocking_
     `same` are the other flows of its level; `blocking_ns` is the longest frame of any lower level, best
     effort included (1538 bytes at 1 Gb/s: 12304 ns). Raises `Overload` above a load of 1.
     """
-    require_load([flow, *higher, *same])
+    require_load(flow, higher, same)
     total = exact.nonnegative("blocking_ns", blocking_ns) - flow.shortest_frame_ns
     total += sum(other.interference_ns for other in higher)
     total += sum(other.burst_ns for other in (flow, *same))
@@ -56,7 +59,7 @@ def refined_queueing(
     difference: as long as one of them is busy it brings as much as the port can send, so the frame starts
     only after all of them have fallen back to burst and rate.
     """
-    require_load([flow, *higher, *same])
+    require_load(flow, higher, same)
     own = Arrivals([flow, *same])
     fixed = exact.nonnegative("blocking_ns", blocking_ns) - flow.shortest_frame_ns
     fixed += sum(other.burst_ns for other in higher)

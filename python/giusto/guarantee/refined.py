@@ -49,6 +49,8 @@ def refined_response(
     """
     order = wrr.cells(weights)
     exact.require_length("flows", flows, len(weights))
+    for m, of_topic in enumerate(flows):
+        exact.length(f"flows[{m}]", of_topic)
     topic = exact.index("topic", topic, len(flows))
     client = exact.index("client", client, len(flows[topic]))
     quanta = table.Quanta.checked(quantum, 1, True, search)

@@ -12,26 +12,48 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+from giusto.errors import InvalidInput
 from giusto.guarantee import table, wrr
 from giusto.guarantee.exact import Number
+
+EFFORT_MAX = 1 << 23
+"""Cells times different weights at most, as in the core."""
 
 
 def cells(weights: Sequence[Number]) -> list[int]:
     """Topic index of each cell of one cycle."""
-    return list(spread(tuple(wrr.shares(weights))))
+    share = wrr.listed_shares(weights)
+    effort = sum(share) * len(set(share))
+    if effort > EFFORT_MAX:
+        expected = f"at most {EFFORT_MAX} cells times different weights"
+        raise InvalidInput("weights", f"{effort} cells times different weights", expected)
+    return list(spread(tuple(share)))
 
 
 @lru_cache(maxsize=8)
 def spread(share: tuple[int, ...]) -> tuple[int, ...]:
-    """The table; kept for a while, because one admission asks for it once per topic."""
+    """The table; kept for a while, because one admission asks for it once per topic.
+
+    Topics of equal share take turns by index, so that only the next one of each share has to be compared.
+    """
     total = sum(share)
-    credit = [0] * len(share)
+    members = {v: [m for m, other in enumerate(share) if other == v] for v in sorted(set(share))}
+    # Credit and index of the next topic of each share; a negative index makes the lowest the largest.
+    heads = [[0, -own[0]] for own in members.values()]
+    earned = list(members)
+    groups = list(members.values())
+    turn = [0] * len(groups)
     order = []
     for _ in range(total):
-        credit = [held + earned for held, earned in zip(credit, share, strict=True)]
-        served = credit.index(max(credit))
-        credit[served] -= total
-        order.append(served)
+        for head, v in zip(heads, earned, strict=True):
+            head[0] += v
+        best = heads.index(max(heads))
+        order.append(-heads[best][1])
+        turn[best] += 1
+        if turn[best] == len(groups[best]):
+            turn[best] = 0
+            heads[best][0] -= total
+        heads[best][1] = -groups[best][turn[best]]
     return tuple(order)
 
 

@@ -81,10 +81,11 @@ class Quanta:
     def checked(cls, quantum: Number, fragments: int, work_conserving: bool, search: Number) -> Quanta:
         """The values of a call; without work conservation an empty slot is kept, so it lasts a quantum."""
         length = exact.positive("quantum", quantum)
+        skips = exact.flag("work_conserving", work_conserving)
         cost = exact.nonnegative("search", search)
         if cost > length:
             raise InvalidInput("search", search, f"at most the quantum, {length}")
-        return cls(length, cost if work_conserving else length, exact.whole("fragments", fragments, 1))
+        return cls(length, cost if skips else length, exact.whole("fragments", fragments, 1))
 
     def completion(self, foreign: int, own: int) -> Fraction:
         """(T3): the run of gaps, the own cells, and the visit that was just missed."""

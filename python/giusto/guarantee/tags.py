@@ -44,7 +44,7 @@ class Topic:
         self.spacing = 1 / rate
         self.deadline = deadline
         self.next_tag: Fraction | None = None
-        self.waiting: list[tuple[int, int]] = []
+        self.waiting: list[tuple[Fraction, int]] = []
         self.start_tag = Fraction(0)
 
     def tag(self, virtual: Fraction) -> None:
@@ -84,7 +84,7 @@ def order(
         Topic(rate, 1 / rate if value is None else exact.nonnegative(f"deadlines[{i}]", value))
         for i, (rate, value) in enumerate(zip(spacing, given, strict=True))
     ]
-    preference = list(range(len(topics))) if ties is None else list(ties)
+    preference = list(range(len(topics))) if ties is None else exact.wholes("ties", ties, 0)
     if sorted(preference) != list(range(len(topics))):
         raise InvalidInput("ties", ties, "each topic once")
     return run(topics, checked(arrivals, len(topics)), exact.positive("service", service), preference)
@@ -92,20 +92,23 @@ def order(
 
 def checked(
     arrivals: Sequence[Arrival | tuple[Number, int] | tuple[Number, int, int]], topics: int
-) -> list[tuple[Fraction, int, int, int]]:
+) -> list[tuple[Fraction, int, int, Fraction]]:
     """(time, position, topic, priority) in order of time."""
+    exact.length("arrivals", arrivals)
     result = []
     for i, item in enumerate(arrivals):
+        if exact.length(f"arrivals[{i}]", item) not in (2, 3):
+            raise InvalidInput(f"arrivals[{i}]", item, "time, topic and perhaps priority")
         given = Arrival(*item)
         time = exact.number(f"arrivals[{i}].time", given.time)
         topic = exact.index(f"arrivals[{i}].topic", given.topic, topics)
-        result.append((time, i, topic, given.priority))
+        result.append((time, i, topic, exact.number(f"arrivals[{i}].priority", given.priority)))
     return sorted(result)
 
 
 def run(
     topics: Sequence[Topic],
-    arrivals: Sequence[tuple[Fraction, int, int, int]],
+    arrivals: Sequence[tuple[Fraction, int, int, Fraction]],
     service: Fraction,
     preference: Sequence[int],
 ) -> list[Served]:
@@ -133,7 +136,7 @@ def run(
 
 def admit(
     topics: Sequence[Topic],
-    arrivals: Sequence[tuple[Fraction, int, int, int]],
+    arrivals: Sequence[tuple[Fraction, int, int, Fraction]],
     seen: int,
     now: Fraction,
     virtual: Fraction,

@@ -179,13 +179,15 @@ def allotment(weights: Sequence[Number], matrix_in: Sequence[Sequence[int]]) -> 
     exact.require_some("matrix_in", matrix_in)
     for i, row in enumerate(matrix_in):
         exact.require_length(f"matrix_in[{i}]", row, len(share))
-        for k, entry in enumerate(row):
-            exact.index(f"matrix_in[{i}][{k}]", entry, 2)
-    quanta = [sum(v for v, entry in zip(share, row, strict=True) if entry) for row in matrix_in]
+    ones = [
+        [exact.index(f"matrix_in[{i}][{k}]", entry, 2) for k, entry in enumerate(row)]
+        for i, row in enumerate(matrix_in)
+    ]
+    quanta = [sum(v for v, entry in zip(share, row, strict=True) if entry) for row in ones]
     total = sum(quanta)
     if total == 0:
         raise InvalidInput("matrix_in", matrix_in, "at least one publishing client")
-    columns = [sum(row[k] for row in matrix_in) for k in range(len(share))]
+    columns = [sum(row[k] for row in ones) for k in range(len(share))]
     return Allotment(
         topic_cells=tuple(Fraction(v, sum(share)) for v in share),
         topic_time=tuple(Fraction(v * n, total) for v, n in zip(share, columns, strict=True)),

@@ -16,13 +16,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
+from giusto.errors import InvalidInput
 from giusto.guarantee import exact
 from giusto.guarantee.exact import Number
+
+WEIGHT_MAX = 65_535
+"""Largest weight of a topic, as in the core."""
+
+CELLS_MAX = 1 << 20
+"""Longest cycle that is written out cell by cell."""
 
 
 def shares(weights: Sequence[Number]) -> list[int]:
     """Cells per cycle of each topic: v_m = w_m / gcd(W)."""
-    whole = exact.wholes("weights", weights, 1)
+    whole = exact.wholes("weights", weights, 1, WEIGHT_MAX)
     divisor = gcd(*whole)
     return [weight // divisor for weight in whole]
 
@@ -35,8 +42,20 @@ def sizes(publishers: Sequence[Number], topics: int) -> list[int]:
 
 def cells(weights: Sequence[Number]) -> list[int]:
     """Topic index of each cell of one cycle, in the order of S0 Fig. 3: 4, 3, 2 gives AABABCABC."""
+    share = listed_shares(weights)
+    rounds: list[list[int]] = [[] for _ in range(max(share))]
+    for m, v in enumerate(share):
+        for members in rounds[:v]:
+            members.append(m)
+    return [m for members in reversed(rounds) for m in members]
+
+
+def listed_shares(weights: Sequence[Number]) -> list[int]:
+    """The shares of a cycle that is short enough to be written out."""
     share = shares(weights)
-    return [m for cw in range(max(share), 0, -1) for m, v in enumerate(share) if v >= cw]
+    if sum(share) > CELLS_MAX:
+        raise InvalidInput("weights", f"{sum(share)} cells", f"at most {CELLS_MAX} cells in a cycle")
+    return share
 
 
 def cycle(weights: Sequence[Number], publishers: Sequence[Number]) -> Fraction:

@@ -96,6 +96,16 @@ def test_edf_burst() -> None:
     assert edf.delay([(1, 10, 2)], 0, 3) == 22
 
 
+def test_edf_promises_nothing_where_a_deadline_is_missed() -> None:
+    with pytest.raises(Overload, match="load 2 is above 1, first miss at 0"):
+        edf.delay([(20, 10, 2)], 0, 1)
+    missed = [(1, 10, 2), (2, 10, 10)]
+    with pytest.raises(Overload, match="first miss at 2:"):
+        edf.delay(missed, 1, 1)
+    # (E2) fails, (E1) does not.
+    assert edf.delay([(1, 3, 2), (1, 5, 3), (1, 3, 3)], 1, 2) == 8
+
+
 def test_e2_by_hand() -> None:
     assert edf.feasible_fast([(1, 10, 2), (1, 10, 10)])
     # At 3 the straight line asks for a third of a message that is not due before 5.

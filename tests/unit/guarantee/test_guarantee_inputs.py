@@ -73,6 +73,67 @@ CASES: list[tuple[str, Callable[[], object]]] = [
     ("wire_bytes", lambda: ports.limiter(0, 1)),
     ("wire_bytes", lambda: ports.limited(ports.Limiter(10, 1), 20, bandwidth_bytes_per_s=1)),
     ("hops", lambda: ports.path_admission(ports.Request("x", 1, 1, 1, [], 1), {})),
+    ("weights[1]", lambda: twrr.response([1, 65_536], [1, 1], 0, 1, 0, 1)),
+    ("weights[0]", lambda: twrr.cells([10**12])),
+    ("weights[0]", lambda: smooth.gap([65_536, 1], [1, 1], 0, 1)),
+    ("weights", lambda: twrr.cells([65_535] * 16 + [65_534])),
+    ("weights", lambda: smooth.cells([65_535] * 16 + [65_534])),
+    ("weights", lambda: smooth.cells(range(1, 400))),
+]
+
+FLOW = ports.Flow(1, 10)
+HOPS = [ports.Hop("a")]
+WRONG_KINDS: list[tuple[str, Callable[..., object], tuple[object, ...]]] = [
+    ("weights", twrr.cells, (None,)),
+    ("weights", twrr.cells, (5,)),
+    ("weights", twrr.cells, ("43",)),
+    ("weights", twrr.cells, ({4, 3},)),
+    ("weights", twrr.cells, (list,)),
+    ("weights", smooth.cells, (iter([4, 3]),)),
+    ("weights[0]", smooth.cells, ([None],)),
+    ("publishers", twrr.gap, ([1], None, 0, 1)),
+    ("topic", twrr.gap, ([1], [1], None, 1)),
+    ("work_conserving", twrr.response, ([1], [1], 0, 1, 0, 1, 1, "no")),
+    ("work_conserving", smooth.response, ([1], [1], 0, 1, 0, 1, 1, 1)),
+    ("matrix_in", twrr.allotment, ([1], 3)),
+    ("matrix_in[0]", twrr.allotment, ([1], [3])),
+    ("hops", twrr.chain_response, (3, 1)),
+    ("hops[0]", twrr.chain_response, ([3], 1)),
+    ("flows", twrr.refined_response, ([1], None, 0, 0, 1)),
+    ("flows[0]", twrr.refined_response, ([1], [None], 0, 0, 1)),
+    ("flows[0][0]", twrr.refined_response, ([1], [[5]], 0, 0, 1)),
+    ("table", table.gap, (None, [1], 0, 1)),
+    ("sizes", table.gap, ([0], 1, 0, 1)),
+    ("rates", fair.response, (None, None, 0, 1, 0, 1)),
+    ("deadlines", fair.response, ([1], 3, 0, 1, 0, 1)),
+    ("ties", fair.order, ([1], None, [], 1, 5)),
+    ("ties[1]", fair.order, ([1, 1], None, [], 1, [0, "x"])),
+    ("arrivals", fair.order, ([1], None, None, 1)),
+    ("arrivals[0]", fair.order, ([1], None, [5], 1)),
+    ("arrivals[0]", fair.order, ([1], None, [(0,)], 1)),
+    ("arrivals[0].priority", fair.order, ([1], None, [(0, 0, "high")], 1)),
+    ("tasks", edf.feasible, (None,)),
+    ("tasks[0]", edf.feasible, ([5],)),
+    ("tasks[0]", edf.delay, ([None], 0, 1)),
+    ("integer_time", edf.feasible, ([(1, 2, 2)], "no")),
+    ("flow", ports.queueing, (3, [], [], 0)),
+    ("higher", ports.queueing, (FLOW, None, [], 0)),
+    ("higher[0]", ports.message_queueing, (FLOW, [3], [], 0)),
+    ("same[1]", ports.refined_queueing, (FLOW, [], [FLOW, None], 0)),
+    ("flows", ports.assign_levels, (None, 1)),
+    ("flows[0]", ports.assign_levels, ([3], 1)),
+    ("old", ports.reconfiguration, (None, [1])),
+    ("new[0]", ports.reconfiguration, ([1], ["up"])),
+    ("flows[0]", ports.reconfiguration, ([1], [2], [3])),
+    ("policer", ports.limited, (3, 1)),
+    ("policer.rate_bytes_per_s", ports.limited, (ports.Limiter(10, 0), 1)),
+    ("request", ports.path_admission, (3, {})),
+    ("hops", ports.path_admission, (ports.Request("x", 1, 1, 1, None, 1), {})),  # type: ignore[arg-type]
+    ("hops[0]", ports.path_admission, (ports.Request("x", 1, 1, 1, ["a"], 1), {})),  # type: ignore[list-item]
+    ("hops[0].port", ports.path_admission, (ports.Request("x", 1, 1, 1, [ports.Hop([])], 1), {})),  # type: ignore[arg-type]
+    ("name", ports.path_admission, (ports.Request([], 1, 1, 1, HOPS, 1), {})),  # type: ignore[arg-type]
+    ("ports", ports.path_admission, (ports.Request("x", 1, 1, 1, HOPS, 1), None)),
+    ("ports[a]", ports.path_admission, (ports.Request("x", 1, 1, 1, HOPS, 1), {"a": 5})),
 ]
 
 
@@ -82,6 +143,35 @@ def test_the_field_is_named(field: str, call: Callable[[], object]) -> None:
         call()
     assert caught.value.field == field
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "function", "arguments"),
+    WRONG_KINDS,
+    ids=[f"{i}-{case[0]}" for i, case in enumerate(WRONG_KINDS)],
+)
+def test_a_value_of_the_wrong_kind_is_named(
+    field: str, function: Callable[..., object], arguments: tuple[object, ...]
+) -> None:
+    keywords = {"bandwidth_bytes_per_s": 1} if function is ports.limited else {}
+    with pytest.raises(InvalidInput) as caught:
+        function(*arguments, **keywords)
+    assert caught.value.field == field
+
+
+def test_flags_and_links_are_not_words() -> None:
+    window = {"period": 10, "budget": 4, "service": 1}
+    with pytest.raises(InvalidInput, match="keeps_window"):
+        polling.time_to_serve(1, **window, keeps_window="no")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="trusted"):
+        ports.Flow(1, 10, trusted="yes")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="link"):
+        ports.Flow(1, 10, link="eth0")  # type: ignore[arg-type]
+
+
+def test_the_longest_cycles_are_written_out() -> None:
+    assert len(twrr.cells([65_535] * 15 + [65_534, 17])) == 1 << 20
+    assert len(smooth.cells([65_535] * 15 + [65_534, 17])) == 1 << 20
 
 
 @pytest.mark.parametrize("half", [0.5, "0.5", "1/2", Decimal("0.5"), Fraction(1, 2)])

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from giusto.errors import Overload, Unknown
+from giusto.errors import Duplicate, Overload, Unknown
 from giusto.guarantee import ports
 from giusto.guarantee.ports import Flow, Hop, Port, Request
 
@@ -114,6 +114,20 @@ def test_subscriptions_to_one_publisher_are_one_flow_with_the_least_budget() -> 
         state = result.ports
     assert len(state["a"].flows) == 1
     assert state["a"].flows["x"].budget_ns == 100_000 - 2 * 12_304
+
+
+@pytest.mark.parametrize("change", [{"wire_bytes": 100}, {"min_sep_ns": 10}, {"shortest_frame_bytes": 64}])
+def test_a_name_stands_for_one_flow_at_a_port(change: dict[str, int]) -> None:
+    """Otherwise the new description would take the place of one that other promises count on."""
+    result = ports.path_admission(request("x", 200_000, ["a"]), {"a": Port(GIGABIT)})
+    assert isinstance(result, ports.Admitted)
+    with pytest.raises(Duplicate, match="flow x"):
+        ports.path_admission(dataclasses.replace(request("x", 200_000, ["a"]), **change), result.ports)
+    trusted = {
+        "a": Port(GIGABIT, flows={"x": dataclasses.replace(result.ports["a"].flows["x"], trusted=True)})
+    }
+    with pytest.raises(Duplicate, match="flow x"):
+        ports.path_admission(request("x", 200_000, ["a"]), trusted)
 
 
 def test_a_path_is_denied_at_the_port_that_is_full() -> None:
