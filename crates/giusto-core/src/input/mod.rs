@@ -1,6 +1,6 @@
 //! The input stage: which topic, and which client of it, gets the next quantum of the processor.
 //!
-//! A policy is one file here, one line in [`REGISTRY`], and one line in the contract suite
+//! A policy is one file here, one entry in [`REGISTRY`], and one entry in the contract suite
 //! (`tests/property/contract`). It keeps its own order over lanes and is told what happens to them;
 //! the messages stay in [`Queues`].
 

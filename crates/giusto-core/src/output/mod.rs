@@ -4,7 +4,7 @@
 //! [`OutputStage`], decides which of them the link carries next; the queue around it checks input, keeps the
 //! capacity, finds the instant at which each message expires, and counts what is lost by reason.
 //!
-//! To add a policy: one file that implements [`OutputStage`], one line in [`POLICIES`].
+//! To add a policy: one file that implements [`OutputStage`], one entry in [`POLICIES`].
 
 mod fifo;
 mod heap;
