@@ -55,7 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(seed)
 
     cases = max(1, whole_number("GIUSTO_CASES", 1))
-    settings.register_profile("giusto", deadline=None, print_blob=True, max_examples=100 * cases)
+    # Hypothesis would draw the same cases in every run if it sees that CI is set.
+    settings.register_profile(
+        "giusto", deadline=None, derandomize=False, print_blob=True, max_examples=100 * cases
+    )
     settings.load_profile("giusto")
 
 
