@@ -1,5 +1,5 @@
 //! `twrr` and `smooth` against a literal walk over their cells: the same quantum at every step, with
-//! any pattern of arrivals, idle times and clients.
+//! any pattern of arrivals, idle times, clients and changes of weight (A7).
 
 use giusto_core::id::{ClientId, FlowId, TopicId};
 use giusto_core::input::{InputStage, Share, policy};
@@ -46,9 +46,22 @@ fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Action {
+    Arrive(prop::sample::Index),
+    Serve,
+    Weigh(prop::sample::Index, u32),
+}
+
 /// Visits cell after cell and seat after seat, empty or not.
 struct Walk {
+    order: fn(&[u32]) -> Vec<usize>,
+    /// Whether the walk begins anew when it finds nothing at all.
+    starts_over: bool,
+    weights: Vec<u32>,
     cells: Vec<usize>,
+    changed: bool,
     /// Messages by topic and seat.
     waiting: Vec<Vec<u32>>,
     cell: usize,
@@ -56,10 +69,45 @@ struct Walk {
 }
 
 impl Walk {
-    fn next(&mut self, starts_over: bool) -> Option<(usize, usize)> {
-        if self.waiting.iter().flatten().all(|&count| count == 0) {
-            if starts_over {
-                (self.cell, self.seat) = (0, 0);
+    fn new(
+        order: fn(&[u32]) -> Vec<usize>,
+        starts_over: bool,
+        weights: &[u32],
+        publishers: &[usize],
+    ) -> Self {
+        let waiting = publishers.iter().map(|&count| vec![0; count]).collect();
+        let (cells, weights) = (order(weights), weights.to_vec());
+        Self { order, starts_over, weights, cells, changed: false, waiting, cell: 0, seat: 0 }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.waiting.iter().flatten().all(|&count| count == 0)
+    }
+
+    /// New weights count from the beginning of a cycle on.
+    fn begin_cycle(&mut self) {
+        (self.cell, self.seat) = (0, 0);
+        if self.changed {
+            (self.cells, self.changed) = ((self.order)(&self.weights), false);
+        }
+    }
+
+    fn arrive(&mut self, topic: usize, seat: usize) {
+        if self.is_idle() && self.changed {
+            self.begin_cycle();
+        }
+        self.waiting[topic][seat] += 1;
+    }
+
+    fn weigh(&mut self, topic: usize, weight: u32) {
+        self.weights[topic] = weight;
+        self.changed = true;
+    }
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.is_idle() {
+            if self.starts_over || self.changed {
+                self.begin_cycle();
             }
             return None;
         }
@@ -72,7 +120,10 @@ impl Walk {
                     return Some((topic, self.seat - 1));
                 }
             }
-            (self.cell, self.seat) = ((self.cell + 1) % self.cells.len(), 0);
+            (self.cell, self.seat) = (self.cell + 1, 0);
+            if self.cell == self.cells.len() {
+                self.begin_cycle();
+            }
         }
     }
 }
@@ -100,26 +151,30 @@ fn stage(
 
 fn compare(
     name: &str,
-    cells: Vec<usize>,
-    starts_over: bool,
-    (weights, publishers): (&[u32], &[usize]),
-    steps: &[Option<prop::sample::Index>],
+    mut walk: Walk,
+    publishers: &[usize],
+    actions: &[Action],
 ) -> Result<(), TestCaseError> {
-    let (mut stage, mut queues, seats) = stage(name, weights, publishers);
-    let waiting = publishers.iter().map(|&count| vec![0; count]).collect();
-    let mut walk = Walk { cells, waiting, cell: 0, seat: 0 };
-    for step in steps {
-        if let Some(arrival) = step {
-            let flow = arrival.index(seats.len());
-            let (topic, seat) = seats[flow];
-            walk.waiting[topic][seat] += 1;
-            let flow = FlowId(flow as u32);
-            if queues.push(0, flow, 0, b"message").unwrap().first {
-                stage.arrived(&queues, TopicId(topic as u32), flow);
+    let (mut stage, mut queues, seats) = stage(name, &walk.weights, publishers);
+    for action in actions {
+        match action {
+            Action::Arrive(flow) => {
+                let flow = flow.index(seats.len());
+                let ((topic, seat), flow) = (seats[flow], FlowId(flow as u32));
+                walk.arrive(topic, seat);
+                if queues.push(0, flow, 0, b"message").unwrap().first {
+                    stage.arrived(&queues, TopicId(topic as u32), flow);
+                }
             }
-        } else {
-            let served = stage.next(0, &mut queues).map(|served| seats[served.flow.index()]);
-            prop_assert_eq!(served, walk.next(starts_over));
+            Action::Serve => {
+                let served = stage.next(0, &mut queues).map(|served| seats[served.flow.index()]);
+                prop_assert_eq!(served, walk.next());
+            }
+            Action::Weigh(topic, weight) => {
+                let topic = topic.index(publishers.len());
+                walk.weigh(topic, *weight);
+                stage.allot(TopicId(topic as u32), &Share { weight: *weight, ..Share::default() });
+            }
         }
     }
     Ok(())
@@ -132,20 +187,23 @@ fn load() -> impl Strategy<Value = (Vec<u32>, Vec<usize>)> {
     })
 }
 
+fn actions() -> impl Strategy<Value = Vec<Action>> {
+    let action = prop_oneof![
+        11 => any::<prop::sample::Index>().prop_map(Action::Arrive),
+        9 => Just(Action::Serve),
+        1 => (any::<prop::sample::Index>(), 1u32..9).prop_map(|(topic, weight)| Action::Weigh(topic, weight)),
+    ];
+    prop::collection::vec(action, 1..300)
+}
+
 proptest! {
     #[test]
-    fn twrr_is_figure_3_without_the_empty_quanta(
-        (weights, publishers) in load(),
-        steps in prop::collection::vec(prop::option::weighted(0.55, any::<prop::sample::Index>()), 1..300),
-    ) {
-        compare("twrr", figure_3(&weights), true, (&weights, &publishers), &steps)?;
+    fn twrr_is_figure_3_without_the_empty_quanta((weights, publishers) in load(), actions in actions()) {
+        compare("twrr", Walk::new(figure_3, true, &weights, &publishers), &publishers, &actions)?;
     }
 
     #[test]
-    fn smooth_is_its_table_without_the_empty_quanta(
-        (weights, publishers) in load(),
-        steps in prop::collection::vec(prop::option::weighted(0.55, any::<prop::sample::Index>()), 1..300),
-    ) {
-        compare("smooth", credits(&weights), false, (&weights, &publishers), &steps)?;
+    fn smooth_is_its_table_without_the_empty_quanta((weights, publishers) in load(), actions in actions()) {
+        compare("smooth", Walk::new(credits, false, &weights, &publishers), &publishers, &actions)?;
     }
 }
