@@ -84,3 +84,24 @@ def test_words_in_comments_and_strings_are_not_code(plant: Plant) -> None:
     code = '//! No unsafe, no std::thread.\nuse std::time::Duration;\nconst A: &str = "std::fs \\" unsafe";\n'
     code += '/* std::net */ const B: &str = r#"a " unsafe"#;\n'
     assert rust.purity_problems(plant(core(code))) == []
+
+
+def workspace(oldest: str, code: str) -> dict[str, str]:
+    return {"Cargo.toml": f'[workspace.package]\nrust-version = "{oldest}"\n'} | core(code)
+
+
+def test_the_oldest_compiler_that_we_promise_knows_the_syntax() -> None:
+    assert rust.chain_problems(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "code", ["fn f() { if let Some(x) = g()\n && x { h() } }", "fn f() { if a && let Some(x) = g() { h() } }"]
+)
+def test_syntax_that_is_too_new_is_found(plant: Plant, code: str) -> None:
+    assert len(rust.chain_problems(plant(workspace("1.85", code)))) == 1
+    assert rust.chain_problems(plant(workspace("1.88", code))) == []
+
+
+def test_a_condition_inside_brackets_is_no_chain(plant: Plant) -> None:
+    code = "fn f() { if let Some(x) = g(|y| y && z) { a && b } while let [x, ..] = y[a && b] {} }"
+    assert rust.chain_problems(plant(workspace("1.85", code))) == []

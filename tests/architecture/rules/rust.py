@@ -109,3 +109,39 @@ def spell_out(tree: str) -> Iterator[str]:
             if at > start:
                 yield from (prefix + path for path in spell_out(body[start:at]))
             start = at + 1
+
+
+CHAINS_SINCE = (1, 88)
+
+
+def chain_problems(root: Path) -> list[str]:
+    """Sources with `if let … && …`, which the oldest compiler that the workspace promises does not know."""
+    manifest = tomllib.loads((root / "Cargo.toml").read_text(encoding="utf-8"))
+    oldest = manifest["workspace"]["package"]["rust-version"]
+    if tuple(map(int, oldest.split("."))) >= CHAINS_SINCE:
+        return []
+    sources = sorted([*root.glob("crates/**/*.rs"), *root.glob("benchmarks/**/*.rs")])
+    return [
+        f"{path.relative_to(root)} chains conditions with `let`, which Rust {oldest} does not know"
+        for path in sources
+        if has_chain(NOT_CODE.sub(" ", path.read_text(encoding="utf-8")))
+    ]
+
+
+def has_chain(code: str) -> bool:
+    """Whether a condition with `let` has a `&&` outside of brackets."""
+    starts = re.finditer(r"\b(?:if|while)\s+let\b", code)
+    return bool(re.search(r"&&\s*let\b", code)) or any(is_chained(code, start.end()) for start in starts)
+
+
+def is_chained(code: str, at: int) -> bool:
+    """Whether `&&` comes before the block of the condition that goes on at `at`."""
+    depth = 0
+    for place in range(at, len(code)):
+        letter = code[place]
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and letter in "{;":
+            return False
+        if depth == 0 and code.startswith("&&", place):
+            return True
+    return False

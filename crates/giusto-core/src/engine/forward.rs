@@ -202,9 +202,8 @@ impl Engine {
     /// The queue of `client` was full: it is to be disconnected.
     #[cold]
     fn note_overflow(&mut self, client: ClientId) {
-        if let Some(entry) = self.tables.client_mut(client)
-            && !std::mem::replace(&mut entry.overflowed, true)
-        {
+        let Some(entry) = self.tables.client_mut(client) else { return };
+        if !std::mem::replace(&mut entry.overflowed, true) {
             self.overflowed.push(client);
         }
     }

@@ -180,10 +180,9 @@ impl Tables {
 
     /// Frees the number of a topic that was forgotten, unless deliveries of it still wait.
     pub(super) fn forget_topic(&mut self, id: TopicId) {
-        if self.topics.get(id.0).is_some_and(|topic| topic.gone && topic.pending == 0)
-            && let Some(topic) = self.topics.remove(id.0)
-        {
+        if let Some(topic) = self.topics.get(id.0).filter(|topic| topic.gone && topic.pending == 0) {
             self.past.add(&topic.counters);
+            self.topics.remove(id.0);
         }
     }
 

@@ -46,10 +46,9 @@ impl Heap {
     /// Takes the least out.
     #[inline]
     pub(super) fn pop(&mut self) {
-        if let Some(last) = self.entries.pop()
-            && !self.entries.is_empty()
-        {
-            self.sink(last);
+        match self.entries.pop() {
+            Some(last) if !self.entries.is_empty() => self.sink(last),
+            _ => {}
         }
     }
 
