@@ -188,7 +188,7 @@ fn limits_are_errors() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(4 * ProptestConfig::default().cases))]
 
     #[test]
     fn printing_and_reading_is_the_identity(text in filter_text()) {

@@ -92,7 +92,7 @@ fn check_decoded(bytes: &[u8], limit_bytes: u32) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(4 * ProptestConfig::default().cases))]
 
     #[test]
     fn decoding_undoes_encoding(frame in owned(), behind in vec(any::<u8>(), 0..20)) {
@@ -131,7 +131,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(4)))]
 
     #[test]
     fn every_corrupted_byte_gives_an_error_or_another_frame(frame in owned(), flip in 1u8..=255) {

@@ -102,7 +102,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
     #[test]
     fn the_matcher_does_what_the_model_does(steps in vec(step(), 1..40)) {
@@ -111,7 +111,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(4 * ProptestConfig::default().cases))]
 
     #[test]
     fn the_index_finds_what_a_scan_finds(

@@ -158,7 +158,7 @@ fn edge() -> impl Strategy<Value = i64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(32)))]
 
     #[test]
     fn does_not_drift_over_a_hundred_thousand_messages(limit in limit(), seed: u64) {
