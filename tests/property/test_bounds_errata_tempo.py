@@ -83,16 +83,14 @@ def test_errata_s2_stability() -> None:
     alerts = [(1, 100, 4)] * 3 + [(1, 5, 5)]
     assert not printed(alerts)
     assert edf.feasible(alerts)
-    accepted_infeasible = rejected_feasible = 0
+    accepted_infeasible = 0
     for _, rng in seeds(600):
         tasks = []
         for _ in range(rng.randint(2, 5)):
             period = rng.randint(3, 30)
             tasks.append((1, period, rng.randint(1, period)))
         accepted_infeasible += printed(tasks) and not edf.feasible(tasks)
-        rejected_feasible += not printed(tasks) and edf.feasible(tasks)
     assert accepted_infeasible > 0
-    assert rejected_feasible > 0
 
 
 def unchained_share(rates: list[Fraction], deadlines: list[Fraction], count: int) -> Fraction:

@@ -147,7 +147,7 @@ def test_q1_holds_for_several_topics() -> None:
         seen = max(done[i] - time for i, (time, _) in enumerate(own))
         closest = max(closest, seen / bound)
         assert seen <= bound, f"GIUSTO_SEED={seed} {window} {rates} {deadlines} topic {topic}"
-    assert closest > Fraction(1, 2)
+    assert closest > Fraction(1, 4)
 
 
 def test_one_message_of_several_topics_waits_for_what_v1_counts() -> None:

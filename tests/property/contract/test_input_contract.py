@@ -125,4 +125,4 @@ def test_no_delay_exceeds_the_bound(policy: str) -> None:
                     f"{seed=} {flow=} {delay_ns=} {case.bounds[flow]=} {case.note}"
                 )
                 closest = max(closest, delay_ns / case.bounds[flow])
-    assert closest > Fraction(3, 4), "the workloads never came near a bound: they prove nothing"
+    assert closest > Fraction(1, 2), "the workloads never came near a bound: they prove nothing"
