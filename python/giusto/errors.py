@@ -11,6 +11,10 @@
     ├── StoreFull(flow, capacity)
     ├── ProtocolError(problem, offset)
     ├── Overload(message)
+    ├── Refused(reason, nearest)
+    ├── Unreachable(address, problem)             also a ConnectionError
+    ├── Closed(reason)                            also a ConnectionError
+    ├── TimedOut(what, after_ns)                  also a TimeoutError
     └── StaleExtension(message)
 
 The arguments are attributes of the same names. All of them can be pickled.
@@ -132,6 +136,57 @@ class ProtocolError(GiustoError):
 
 class Overload(GiustoError):
     """More traffic than the policy can ever serve: no bound exists."""
+
+
+class Refused(GiustoError):
+    """The bus cannot promise what was asked; `nearest` is the nearest contract that it could hold, if any."""
+
+    def __init__(self, reason: str, nearest: object = None) -> None:
+        super().__init__(reason, nearest)
+        self.reason = reason
+        self.nearest = nearest
+
+    def __str__(self) -> str:
+        return (
+            self.reason
+            if self.nearest is None
+            else f"{self.reason}; the nearest that is possible: {self.nearest}"
+        )
+
+
+class Unreachable(GiustoError, ConnectionError):
+    """No broker answers at the address."""
+
+    def __init__(self, address: str, problem: str) -> None:
+        super().__init__(address, problem)
+        self.address = address
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"no broker at {self.address}: {self.problem}"
+
+
+class Closed(GiustoError, ConnectionError):
+    """The connection, or what was made on it, is closed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class TimedOut(GiustoError, TimeoutError):
+    """What was waited for did not happen in time."""
+
+    def __init__(self, what: str, after_ns: int) -> None:
+        super().__init__(what, after_ns)
+        self.what = what
+        self.after_ns = after_ns
+
+    def __str__(self) -> str:
+        return f"{self.what}: nothing after {self.after_ns / 1e9:g} s"
 
 
 class StaleExtension(GiustoError):

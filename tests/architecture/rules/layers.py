@@ -1,10 +1,10 @@
 """Which Python module may import which: downwards only, as DESIGN draws it.
 
     cli → dashboard | testing → grm | node | overlay | pipeline → broker | client | sim
-        → guarantee → record | config | contract | message → _build → errors | _core
+        → guarantee → record | config | contract | message | protocol → _build → errors | _core
 
 Neighbours of one layer do not import each other, except among the plain values (`record`,
-`config`, `contract`, `message`) and at the very bottom. The package itself, `giusto`, is the
+`config`, `contract`, `message`, `protocol`) and at the very bottom. The package itself, `giusto`, is the
 front of the house: it may import anything, and nothing may import it.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 LAYERS: list[set[str]] = [
     {"errors", "_core"},
     {"_build"},
-    {"record", "config", "contract", "message"},
+    {"record", "config", "contract", "message", "protocol"},
     {"guarantee"},
     {"broker", "client", "sim"},
     {"grm", "node", "overlay", "pipeline"},

@@ -1,0 +1,11 @@
+//! Drives the core in real time.
+//!
+//! Two machines that do no I/O, and two shells that do nothing else:
+//!
+//! ```text
+//!              decides (bytes and `now` in, bytes out)      acts (sockets, clock, threads)
+//! broker       hub::Hub                                     server: the data thread
+//! client       session::Session                             connection::Connection
+//! ```
+
+pub mod clock;
