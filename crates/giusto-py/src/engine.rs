@@ -237,7 +237,7 @@ impl PyEngine {
 
     /// Spends one quantum: None when nothing waits, else "fragment", "expired" or "forwarded", and to how many clients.
     fn step(&mut self, now: &Bound<'_, PyAny>) -> PyResult<Option<(&'static str, usize)>> {
-        Ok(self.core.step(instant("now", now)?).map(|step| match step {
+        Ok(self.core.step(instant("now", now)?).map(|quantum| match quantum.step {
             Step::Fragment => ("fragment", 0),
             Step::Expired => ("expired", 0),
             Step::Forwarded(clients) => ("forwarded", clients),
