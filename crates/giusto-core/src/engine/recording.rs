@@ -1,7 +1,7 @@
 //! Says what became of each message: in the counters always, in the records if they are kept.
 
-use crate::engine::forward::data;
 use crate::engine::delivery::Waiting;
+use crate::engine::forward::data;
 use crate::engine::losses::{Cause, Loss};
 use crate::engine::tables::Flow;
 use crate::engine::{Counters, Engine, has_passed};

@@ -46,7 +46,6 @@ pub(super) struct DatagramPeer {
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) id: ConnId,
-    pub(super) address: String,
     pub(super) state: State,
     pub(super) client: Option<ClientId>,
     pub(super) datagrams: Option<DatagramPeer>,
@@ -80,7 +79,7 @@ impl Conns {
         self.places.len() - self.free.len()
     }
 
-    pub(super) fn insert(&mut self, address: String) -> ConnId {
+    pub(super) fn insert(&mut self) -> ConnId {
         let slot = self.free.pop().map_or(self.places.len(), |slot| slot as usize);
         let id = match self.places.get(slot) {
             Some(Place::Free(id)) => *id,
@@ -88,7 +87,6 @@ impl Conns {
         };
         let conn = Place::Taken(Box::new(Conn {
             id,
-            address,
             state: State::Hello,
             client: None,
             datagrams: None,
@@ -145,9 +143,9 @@ mod tests {
     #[test]
     fn a_slot_is_used_again_but_a_number_never() {
         let mut conns = Conns::default();
-        let first = conns.insert("a".into());
+        let first = conns.insert();
         conns.remove(first);
-        let second = conns.insert("b".into());
+        let second = conns.insert();
         assert_eq!((first.slot(), second.slot()), (0, 0));
         assert!(first != second && conns.get(first).is_none() && conns.get(second).is_some());
         assert!(conns.remove(first).is_none());

@@ -122,7 +122,8 @@ impl Hub {
 
     /// Sends a control frame, in order with all that was sent before. One that does not read them is closed.
     pub fn send(&mut self, now: Nanos, id: ConnId, body: &[u8]) -> Result<(), ChangeError> {
-        let conn = self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
+        let conn =
+            self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
         if conn.outbox.len() + body.len() > OUTBOX_BYTES_MAX {
             self.part_at_once(now, id, code::SLOW, "too slow: control frames are not read");
             return Ok(());

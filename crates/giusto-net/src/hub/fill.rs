@@ -8,7 +8,7 @@ use super::conn::ConnId;
 use super::{Hub, State, mark};
 
 /// Largest datagram.
-pub const DATAGRAM_BYTES_MAX: usize = 65_507;
+const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// Frames are put together up to this size where datagrams would be cut into packets.
 const PACKET_BYTES: usize = 1_400;
 

@@ -131,6 +131,7 @@ pub struct Hub {
     delays: Delays,
     losses: Vec<LossOf>,
     refusals: Refusals,
+    turns: u64,
 }
 
 impl Hub {
@@ -150,6 +151,7 @@ impl Hub {
             delays: Delays::default(),
             losses: Vec::new(),
             refusals: Refusals::default(),
+            turns: 0,
             config,
         })
     }
@@ -160,7 +162,7 @@ impl Hub {
             self.refusals.connections += 1;
             return None;
         }
-        let conn = self.conns.insert(address.clone());
+        let conn = self.conns.insert();
         self.handshakes.push_back((now.saturating_add(self.config.handshake_ns), conn));
         self.events.push_back(Event::Opened { conn, address });
         self.enqueue(conn, &Frame::Hello(Hello { version: VERSION }));
@@ -263,6 +265,16 @@ impl Hub {
     /// Every connection.
     pub fn connections(&self) -> Vec<ConnId> {
         self.conns.iter().map(|conn| conn.id).collect()
+    }
+
+    /// Counts a turn of whoever drives the hub.
+    pub fn count_turn(&mut self) {
+        self.turns += 1;
+    }
+
+    /// Turns so far.
+    pub fn turns(&self) -> u64 {
+        self.turns
     }
 
     /// How it was made.

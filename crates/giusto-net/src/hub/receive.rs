@@ -45,7 +45,9 @@ impl Hub {
     pub fn receive(&mut self, now: Nanos, id: ConnId, bytes: &[u8]) -> Received {
         let mut received = Received { consumed: 0, needed: PREFIX_BYTES, hold: Hold::None };
         let client = match self.conns.get(id) {
-            Some(conn) if conn.state == State::Leaving => return Received { consumed: bytes.len(), ..received },
+            Some(conn) if conn.state == State::Leaving => {
+                return Received { consumed: bytes.len(), ..received };
+            }
             Some(conn) => conn.client,
             None => return Received { consumed: bytes.len(), ..received },
         };
@@ -110,7 +112,9 @@ impl Hub {
             // It left with an earlier frame of the same bytes.
             (State::Leaving, _) => Next::Leave,
             (_, Frame::Goodbye) => self.end(now, id, "goodbye"),
-            (_, Frame::Error(failure)) => self.end(now, id, &format!("error {}: {}", failure.code, failure.text)),
+            (_, Frame::Error(failure)) => {
+                self.end(now, id, &format!("error {}: {}", failure.code, failure.text))
+            }
             (State::Hello, Frame::Hello(hello)) => self.greet(now, id, *hello),
             (State::Hello, _) => self.break_off(now, id, code::PROTOCOL, "the first frame is not a hello"),
             (_, Frame::Hello(_)) => self.break_off(now, id, code::PROTOCOL, "a second hello"),
@@ -120,7 +124,9 @@ impl Hub {
                 self.events.push_back(Event::Control { conn: id, body: body.to_vec() });
                 Next::Go
             }
-            (State::Greeted, _) => self.break_off(now, id, code::NOT_CONNECTED, "Connect has not been answered yet"),
+            (State::Greeted, _) => {
+                self.break_off(now, id, code::NOT_CONNECTED, "Connect has not been answered yet")
+            }
             (_, Frame::Probe(probe)) => {
                 self.echo(now, id, probe);
                 Next::Go

@@ -118,16 +118,18 @@ impl Mailbox {
         }
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         poll(&mut [PollFd::new(&self.news.0, PollFlags::IN)], timeout.as_ref())?;
+        self.news.silence();
         Ok(self.take_events().unwrap_or_default())
     }
 
+    /// What waits, if anything does. The bell is left alone if not: somebody may have rung it to end the wait.
     fn take_events(&self) -> Option<Vec<Event>> {
         let mut waiting = lock(&self.events);
         if waiting.is_empty() {
-            self.news.silence();
             return None;
         }
         let events = std::mem::take(&mut *waiting);
+        self.news.silence();
         drop(waiting);
         if self.hungry.swap(false, Ordering::AcqRel) {
             self.work.ring();

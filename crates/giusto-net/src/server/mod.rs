@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use giusto_core::error::Invalid;
 use giusto_core::id::Nanos;
+use rustix::mm::{MlockAllFlags, mlockall};
 
 use crate::hub::{Event, Hub, HubConfig};
 use listen::Listener;
@@ -59,6 +60,11 @@ impl Default for ServerConfig {
             penalty_ns: 1_000_000,
         }
     }
+}
+
+/// Keeps all memory of the process, also what it takes later, from being swapped out.
+pub fn lock_memory() -> io::Result<()> {
+    Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
 /// What can go wrong before the thread runs.
@@ -105,7 +111,9 @@ impl Server {
     /// Starts the thread; returns its number in the kernel.
     pub fn start(&self) -> Result<i32, StartError> {
         let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
-        let Phase::Bound(turner) = std::mem::replace(&mut *phase, Phase::Over) else { return Err(Gone.into()) };
+        let Phase::Bound(turner) = std::mem::replace(&mut *phase, Phase::Over) else {
+            return Err(Gone.into());
+        };
         let (give, take) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("giusto-data".into()).spawn(move || {
             // Nobody asks if the caller has given up.
@@ -153,10 +161,8 @@ impl Server {
     /// thread.
     pub fn stop(&self, drain_ns: Nanos) {
         self.mailbox.stop(drain_ns);
-        let phase = std::mem::replace(
-            &mut *self.phase.lock().unwrap_or_else(PoisonError::into_inner),
-            Phase::Over,
-        );
+        let phase =
+            std::mem::replace(&mut *self.phase.lock().unwrap_or_else(PoisonError::into_inner), Phase::Over);
         if let Phase::Running(thread) = phase {
             // A panic has closed the mailbox: whoever calls learns it there.
             let _ = thread.join();

@@ -180,7 +180,9 @@ impl Sockets {
 
     /// Does not read a client, or does again.
     pub(super) fn hold(&mut self, id: ConnId, held: bool) {
-        if let Some(link) = self.links.get_mut(id.slot()).and_then(Option::as_deref_mut).filter(|link| link.id == id) {
+        if let Some(link) =
+            self.links.get_mut(id.slot()).and_then(Option::as_deref_mut).filter(|link| link.id == id)
+        {
             link.held = held;
             link.watch(&self.epoll);
         }
@@ -197,7 +199,9 @@ impl Sockets {
 
     /// Reads a client once.
     pub(super) fn receive(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, share_bytes: usize) -> Hold {
-        let Some(link) = self.links.get_mut(id.slot()).and_then(Option::as_deref_mut) else { return Hold::None };
+        let Some(link) = self.links.get_mut(id.slot()).and_then(Option::as_deref_mut) else {
+            return Hold::None;
+        };
         if link.id != id {
             return Hold::None;
         }

@@ -107,6 +107,7 @@ impl Turner {
     fn turn(&mut self, polling: bool, end_ns: Nanos) -> bool {
         let timeout = if polling || self.config.busy_poll { Some(0) } else { self.idle_ns() };
         let count = self.wait(timeout);
+        self.hub.count_turn();
         let now = clock::now();
         self.read(now, end_ns);
         self.retry_busy(now);
@@ -129,8 +130,7 @@ impl Turner {
 
     /// Waits for sockets; returns how many are ready.
     fn wait(&mut self, timeout: Option<Nanos>) -> usize {
-        let timeout =
-            timeout.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
+        let timeout = timeout.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
         self.ready.clear();
         let mut events = [MaybeUninit::uninit(); READY_MAX];
         // A signal may interrupt it: then nothing is ready.
@@ -153,7 +153,9 @@ impl Turner {
                 if flags.contains(epoll::EventFlags::OUT) {
                     self.sockets.unblock(&mut self.hub, id);
                 }
-                if flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR) && self.sockets.is_held(id) {
+                if flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR)
+                    && self.sockets.is_held(id)
+                {
                     self.sockets.drop_link(&mut self.hub, id, "closed by the client");
                 } else if flags != epoll::EventFlags::OUT && clock::now() <= end_ns {
                     self.receive(now, id, share_bytes);
