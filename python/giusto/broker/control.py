@@ -15,6 +15,7 @@ import msgspec
 
 from giusto import _core
 from giusto.broker import plane as codes
+from giusto.broker.address import host_of
 from giusto.broker.plane import Event, Plane
 from giusto.broker.registry import Client, Registry, Topic
 from giusto.broker.status import status_answer
@@ -61,7 +62,14 @@ class Control:
     """The control plane of one broker."""
 
     def __init__(
-        self, plane: Plane, config: BrokerConfig, *, run: str, version: str, clock: Callable[[], int]
+        self,
+        plane: Plane,
+        config: BrokerConfig,
+        *,
+        run: str,
+        version: str,
+        clock: Callable[[], int],
+        udp_port: int | None = None,
     ) -> None:
         self.registry = Registry()
         self._plane = plane
@@ -72,7 +80,7 @@ class Control:
         self._started_ns = clock()
         self._addresses: dict[int, str] = {}
         self._vacant_before: set[str] = set()
-        self._udp_port = udp_port(plane.addresses)
+        self._udp_port = udp_port
         self._requests: dict[type[Request], Callable[[Client, Any], Answer]] = {
             Advertise: self._advertise,
             Unadvertise: self._unadvertise,
@@ -356,17 +364,6 @@ def engine_need(need: Need) -> _core.Need | None:
     if need.deadline_ns is None:
         return None
     return _core.Need(deadline_ns=need.deadline_ns, price=need.price, penalty=need.penalty)
-
-
-def udp_port(addresses: list[str]) -> int | None:
-    """The port of the first UDP address, if there is one."""
-    found = (address.rpartition(":")[2] for address in addresses if address.startswith("udp://"))
-    return next((int(port) for port in found), None)
-
-
-def host_of(address: str) -> str:
-    """The host of `tcp://127.0.0.1:7447` or `[::1]:7447`."""
-    return address.rpartition("//")[2].rpartition(":")[0].strip("[]")
 
 
 def _port(port: int) -> int:

@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from giusto import _core
 from giusto.broker import realtime
-from giusto.broker.address import client_address
+from giusto.broker.address import client_address, udp_port
 from giusto.broker.control import Control
 from giusto.config import BrokerConfig
 from giusto.errors import GiustoError
@@ -120,7 +120,14 @@ class Broker:
         """The control thread."""
         try:
             clock = time.monotonic_ns
-            control = Control(self._plane, self.config, run=self.run_id, version=_version(), clock=clock)
+            control = Control(
+                self._plane,
+                self.config,
+                run=self.run_id,
+                version=_version(),
+                clock=clock,
+                udp_port=udp_port(self.addresses),
+            )
             serve_control(control, self._stopping.is_set, clock)
             control.announce_closing("the broker is shutting down")
             self._plane.stop(self.config.drain_ns)

@@ -16,8 +16,7 @@ Reply = AnyAnswer | AnyNotice
 class RecordingPlane:
     """Clients are what the test says; `calls` are the names of all calls, in order."""
 
-    def __init__(self, addresses: list[str] | None = None) -> None:
-        self.addresses = addresses or ["tcp://127.0.0.1:7447"]
+    def __init__(self) -> None:
         self.engine = _core.Engine()
         self.clients: dict[int, int] = {}
         self.open: set[int] = set()
@@ -112,11 +111,13 @@ class RecordingPlane:
 class Bench:
     """A control plane on a recording plane, and clients that ask it things."""
 
-    def __init__(self, config: BrokerConfig | None = None, **plane: Any) -> None:
-        self.plane = RecordingPlane(**plane)
+    def __init__(self, config: BrokerConfig | None = None, *, udp_port: int | None = None) -> None:
+        self.plane = RecordingPlane()
         self.now = 0
         config = BrokerConfig() if config is None else config
-        self.control = Control(self.plane, config, run="run-1", version="1.0", clock=lambda: self.now)
+        self.control = Control(
+            self.plane, config, run="run-1", version="1.0", clock=lambda: self.now, udp_port=udp_port
+        )
 
     def client(self, conn: int, name: str | None = None) -> int:
         """A connected client; what it was told so far is forgotten."""

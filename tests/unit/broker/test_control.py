@@ -10,7 +10,8 @@ from recording import Bench
 
 from giusto import errors
 from giusto.broker import control as control_module
-from giusto.broker.control import UNASKED, UNPROVED, failed, host_of, udp_port
+from giusto.broker.address import client_address, host_of, udp_port
+from giusto.broker.control import UNASKED, UNPROVED, failed
 from giusto.config import BrokerConfig, Limits
 from giusto.errors import FilterSyntax, GiustoError, InvalidInput
 from giusto.protocol import (
@@ -84,7 +85,7 @@ def test_a_taken_name_is_refused_until_its_owner_has_gone() -> None:
 
 
 def test_data_goes_by_udp_where_both_sides_have_it() -> None:
-    bench = Bench(addresses=["tcp://127.0.0.1:7447", "udp://127.0.0.1:7448"])
+    bench = Bench(udp_port=7448)
     bench.plane.opens(1, "tcp://10.0.0.7:5000")
     (answer,) = bench.ask(1, Connect(id=1, name="a", version="1", udp_port=9))
     assert isinstance(answer, Connected)
@@ -454,3 +455,7 @@ def test_addresses_are_taken_apart() -> None:
     assert host_of("tcp://[::1]:7447") == "::1"
     assert udp_port(["tcp://h:1", "udp://h:2", "udp://h:3"]) == 2
     assert udp_port(["tcp://h:1"]) is None
+    assert client_address("tcp://127.0.0.1:7447") == "giusto://127.0.0.1:7447"
+    assert client_address("tcp://0.0.0.0:1") == "giusto://127.0.0.1:1"
+    assert client_address("udp://[::]:1") == "giusto+udp://[::1]:1"
+    assert client_address("unix:///run/giusto.sock") == "giusto+unix:///run/giusto.sock"
