@@ -11,18 +11,17 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from giusto import _core
 from giusto.broker import plane as codes
 from giusto.broker.address import host_of
+from giusto.broker.exchange import NotConnected, decode, failed, readable_id
 from giusto.broker.plane import Event, Plane
 from giusto.broker.registry import Client, Registry, Topic
 from giusto.broker.status import status_answer
 from giusto.config import BrokerConfig
 from giusto.config.broker import share_of
 from giusto.contract import Need, Offer
-from giusto.errors import Duplicate, GiustoError, InvalidInput, ProtocolError, Unknown
+from giusto.errors import Duplicate, GiustoError, InvalidInput, Unknown
 from giusto.protocol import (
     Advertise,
     Advertised,
@@ -33,7 +32,6 @@ from giusto.protocol import (
     Connected,
     Done,
     Dropped,
-    Failed,
     Parties,
     Party,
     Publishers,
@@ -45,11 +43,9 @@ from giusto.protocol import (
     Unadvertise,
     Unsubscribe,
     Wire,
-    decode_request,
     encode,
 )
 
-BODY_BYTES_MAX = 65_536
 # Beyond so many topics without publishers they are forgotten at once.
 VACANT_MAX = 10_000
 UNASKED = "no latency was asked for"
@@ -144,7 +140,7 @@ class Control:
         number: int | None = None
         try:
             number = readable_id(body)
-            request = _decode(body)
+            request = decode(body)
             self._send(conn, self._answer(conn, request))
         except GiustoError as error:
             self._refuse(conn, number, error)
@@ -159,11 +155,11 @@ class Control:
                 raise InvalidInput("op", "connect", "one Connect per connection")
             return self._connect(conn, request)
         if client is None:
-            raise _NotConnected(f"{type(request).__name__} before Connect")
+            raise NotConnected(f"{type(request).__name__} before Connect")
         return self._requests[type(request)](client, request)
 
     def _refuse(self, conn: int, number: int | None, error: GiustoError) -> None:
-        if isinstance(error, _NotConnected):
+        if isinstance(error, NotConnected):
             self._close(conn, codes.NOT_CONNECTED, str(error))
         elif number is None:
             self._close(conn, codes.PROTOCOL_ERROR, str(error))
@@ -326,37 +322,6 @@ class Control:
             self._plane.close(conn, code, text)
         except Unknown:
             _log.debug("connection %d went before it was closed: %s", conn, text)
-
-
-class _NotConnected(GiustoError):
-    """A request before Connect."""
-
-
-def _decode(body: bytes) -> Request:
-    if len(body) > BODY_BYTES_MAX:
-        raise ProtocolError(f"control frame: {len(body)} bytes, at most {BODY_BYTES_MAX}", 8)
-    return decode_request(body)
-
-
-def readable_id(body: bytes) -> int | None:
-    """The id of a request that may be wrong otherwise."""
-    try:
-        return _any_request.decode(body).id
-    except (msgspec.DecodeError, RecursionError):
-        return None
-
-
-class _AnyRequest(msgspec.Struct):
-    id: int
-
-
-_any_request = msgspec.msgpack.Decoder(_AnyRequest)
-
-
-def failed(number: int, error: GiustoError) -> Failed:
-    """The answer that lets a client raise the same error."""
-    plain = [value if isinstance(value, int | float | str | None) else str(value) for value in error.args]
-    return Failed(id=number, error=type(error).__name__, args=plain)
 
 
 def engine_need(need: Need) -> _core.Need | None:

@@ -11,7 +11,8 @@ from recording import Bench
 from giusto import errors
 from giusto.broker import control as control_module
 from giusto.broker.address import client_address, host_of, udp_port
-from giusto.broker.control import UNASKED, UNPROVED, failed
+from giusto.broker.control import UNASKED, UNPROVED
+from giusto.broker.exchange import failed
 from giusto.config import BrokerConfig, Limits
 from giusto.errors import FilterSyntax, GiustoError, InvalidInput
 from giusto.protocol import (

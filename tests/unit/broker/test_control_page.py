@@ -9,7 +9,7 @@ from typing import get_args
 import msgspec
 import pytest
 
-from giusto.broker.control import BODY_BYTES_MAX
+from giusto.broker.exchange import BODY_BYTES_MAX
 from giusto.protocol import AnyAnswer, AnyNotice, AnyRequest, NeedTerms, OfferTerms, ShareTerms
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "control.md").read_text(encoding="utf-8")
