@@ -1,114 +1,179 @@
-"""A ward alarm beside a monitor that has gone mad: what each policy promises, and what is seen.
+"""Isolation, live: a topic keeps its delay while its neighbour sends as fast as it can.
 
-Everything runs in virtual time with the broker's own schedulers. A broker that serves first come,
-first served is shown beside them: it promises nothing, and keeps that.
+A broker and two clients run as processes of their own. Each client publishes 1,000 messages a second on its
+topic and receives them back. For some seconds the second one breaks its offer and floods the broker; then it
+behaves again ([Tempo] Fig. 11 and 12, with today's rates).
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from fractions import Fraction
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from math import log10
+from statistics import median
+from typing import TypeAlias
 
-from rich.console import Console
-from rich.progress import track
+from rich.console import Console, Group
+from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
-from giusto.guarantee import edf, fair, smooth, twrr
-from giusto.sim import Stream, Topic, serve
+import giusto
 
-MS = 1_000_000
-SERVICE_NS = 20_000  # what the broker needs to forward one message
-SECONDS = 2
-TOPICS = [
-    Topic(name="ward/alarm", service_ns=SERVICE_NS, weight=3, rate=3, virtual_deadline=Fraction(1, 100),
-          period_ns=10 * MS, deadline_ns=MS),
-    Topic(name="ward/vitals", service_ns=SERVICE_NS, weight=4, rate=4, period_ns=MS, deadline_ns=2 * MS),
-    Topic(name="ward/location", service_ns=SERVICE_NS, weight=1, rate=1, period_ns=MS, deadline_ns=5 * MS),
-    Topic(name="ward/video", service_ns=SERVICE_NS, weight=2, rate=2, period_ns=MS, deadline_ns=9 * MS),
-]  # fmt: skip
-CLIENTS = ["bed-1", "bed-2", "bed-3"]
-WEIGHTS = [topic.weight for topic in TOPICS]
-RATES = [topic.rate for topic in TOPICS]
-DEADLINES = [topic.virtual_deadline for topic in TOPICS]
-TASKS = [(topic.service_ns, topic.period_ns, topic.deadline_ns) for topic in TOPICS]
-PUBLISHERS = [1] + [len(CLIENTS)] * (len(TOPICS) - 1)
-ALARM_RATE = Fraction(1, 10 * MS)
-
-BOUNDS: dict[str, Callable[[], Fraction]] = {
-    "twrr": lambda: twrr.response(WEIGHTS, PUBLISHERS, 0, 1, ALARM_RATE, SERVICE_NS),
-    "smooth": lambda: smooth.response(WEIGHTS, PUBLISHERS, 0, 1, ALARM_RATE, SERVICE_NS),
-    "fair": lambda: fair.response(RATES, DEADLINES, 0, 1, ALARM_RATE, SERVICE_NS),
-    "edf": lambda: edf.delay(TASKS, 0, 1),
-}
+CALM_S, FLOOD_S = 3.0, 4.0
+SLICE_S = 0.25
+RATE_HZ = 1_000
+BARS = " ▁▂▃▄▅▆▇█"
+CLIENTS = {"steady": "ward/3/alarm", "flooder": "ward/3/video"}
+LENGTH_S = 2 * CALM_S + FLOOD_S
+SLICES = round(LENGTH_S / SLICE_S)
+Slice: TypeAlias = dict[str, float]
 
 
-def streams(seed: int) -> list[Stream]:
-    """One alarm line that keeps 10 ms between alarms, well-behaved beds, and a video line that floods."""
-    rng = random.Random(seed)
-    span_ns = SECONDS * 1_000 * MS
-    alarms, at_ns = [], 0
-    while (at_ns := at_ns + 10 * MS + rng.randrange(5 * MS)) < span_ns:
-        alarms.append(at_ns)
-    found = [Stream(topic="ward/alarm", client="bed-1", times_ns=alarms)]
-    for client in CLIENTS:
-        for topic, mean_ns in (("ward/vitals", MS), ("ward/location", 4 * MS)):
-            times = sorted(rng.randrange(span_ns) for _ in range(span_ns // mean_ns))
-            found.append(Stream(topic=topic, client=client, times_ns=times))
-        flood = sorted(rng.randrange(span_ns) for _ in range(2 * span_ns // SERVICE_NS // len(CLIENTS)))
-        found.append(Stream(topic="ward/video", client=client, times_ns=flood, capacity=64))
-    return found
+# --- a client: publishes, receives, says every quarter of a second what it saw
 
 
-def first_come_first_served(found: list[Stream]) -> list[int]:
-    """Delays of the alarms in one bounded queue for everything, 1,000 messages long."""
-    arrivals = sorted((at_ns, stream.topic) for stream in found for at_ns in stream.times_ns)
-    free_ns, delays = 0, []
-    for at_ns, topic in arrivals:
-        if free_ns - at_ns < 1_000 * SERVICE_NS:
-            free_ns = max(free_ns, at_ns) + SERVICE_NS
-            if topic == "ward/alarm":
-                delays.append(free_ns - at_ns)
-        elif topic == "ward/alarm":
-            delays.append(-1)
-    return delays
+def client(role: str, address: str, start_ns: int) -> None:
+    """One process: a publisher thread and a subscriber, reporting in JSON lines."""
+    with giusto.connect(address, name=role) as bus:
+        publisher = bus.advertise(CLIENTS[role], giusto.Offer(rate=f"{RATE_HZ}/s", burst=20, max_size=128))
+        subscription = bus.subscribe(CLIENTS[role])
+        thread = threading.Thread(target=publish, args=(publisher, role == "flooder", start_ns))
+        thread.start()
+        for number in range(SLICES):
+            print(json.dumps(observe(subscription, start_ns, number)), flush=True)
+        thread.join()
 
 
-def milliseconds(ns: float | Fraction) -> str:
-    return f"{float(ns) / MS:.3f} ms"
+def publish(publisher: giusto.Publisher, floods: bool, start_ns: int) -> None:
+    """Sends on schedule, and for a while as fast as it can."""
+    flood_ns = range(start_ns + round(CALM_S * 1e9), start_ns + round((CALM_S + FLOOD_S) * 1e9))
+    due_ns, end_ns = start_ns, start_ns + round(LENGTH_S * 1e9)
+    while due_ns < end_ns:
+        now_ns = time.monotonic_ns()
+        if floods and now_ns in flood_ns:
+            publisher.publish_many([bytes(128)] * 100)
+            due_ns = now_ns
+            continue
+        time.sleep(max(0, due_ns - now_ns) / 1e9)
+        publisher.publish(bytes(128), intended_ns=due_ns)
+        due_ns += 1_000_000_000 // RATE_HZ
 
 
-def row(table: Table, name: str, bound: Fraction | None, delays: list[int]) -> bool:
-    """Adds a line; true if the promise was kept."""
-    seen = [delay for delay in delays if delay >= 0]
-    lost, worst = len(delays) - len(seen), max(seen)
-    kept = bound is not None and lost == 0 and worst <= bound
-    promise = "[dim]nothing[/]" if bound is None else milliseconds(bound)
-    verdict = "[green]kept[/]" if kept else "[dim]-[/]" if bound is None else "[red]broken[/]"
-    median = sorted(seen)[len(seen) // 2]
-    table.add_row(name, promise, milliseconds(worst), milliseconds(median), str(lost), verdict)
-    return kept or bound is None
+def observe(subscription: giusto.Subscription, start_ns: int, number: int) -> Slice:
+    """What arrives in one slice of time: how many, how late, how many are missing."""
+    end_ns = start_ns + round((number + 1) * SLICE_S * 1e9)
+    latencies: list[int] = []
+    lost_before = subscription.report.lost
+    while (left_ns := end_ns - time.monotonic_ns()) > 0:
+        batch = subscription.receive_many(timeout=left_ns / 1e9)
+        latencies += [message.latency_ns for message in batch]
+    latencies.sort()
+    at = lambda share: latencies[int(share * (len(latencies) - 1))] / 1e6 if latencies else 0.0  # noqa: E731
+    return {
+        "rate": len(latencies) / SLICE_S,
+        "p50": at(0.5),
+        "p95": at(0.95),
+        "max": at(1.0),
+        "lost": subscription.report.lost - lost_before,
+    }
+
+
+# --- the show
+
+
+@contextmanager
+def process(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """A child that is gone when we are."""
+    child = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+    try:
+        yield child
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def follow(child: subprocess.Popen[str], slices: list[Slice]) -> None:
+    """Collects what a client says, in the background."""
+    lines = child.stdout or []
+    threading.Thread(target=lambda: [slices.append(json.loads(line)) for line in lines], daemon=True).start()
+
+
+def chart(seen: dict[str, list[Slice]]) -> Group:
+    """One line of bars for each client: its p95, on a logarithmic scale from 10 µs to 100 ms."""
+    lines = [Text(f"p95 of each {SLICE_S} s, from 10 µs (▁) to 100 ms (█)", style="dim")]
+    for role, slices in seen.items():
+        bars = Text(f"{role:>8}  ", style="bold")
+        for number, found in enumerate(slices):
+            height = 8 if not found["p95"] else 1 + round(7 * (2 + log10(max(found["p95"], 0.01))) / 4)
+            bars.append(BARS[max(1, min(height, 8))], style="red" if phase(number) == "flood" else "green")
+        if slices:
+            bars.append(f"  {slices[-1]['p95']:.2f} ms, {slices[-1]['rate']:,.0f}/s", style="dim")
+        lines.append(bars)
+    return Group(*lines)
+
+
+def phase(number: int) -> str:
+    """What the flooder does in a slice of time; the first and last of each phase belong to none."""
+    at_s = number * SLICE_S
+    edges = (0.0, CALM_S, CALM_S + FLOOD_S)
+    if any(edge <= at_s < edge + SLICE_S for edge in edges):
+        return "edge"
+    return "flood" if CALM_S <= at_s < CALM_S + FLOOD_S else "calm"
+
+
+def summary(seen: dict[str, list[Slice]]) -> Table:
+    """Each client without and with the flood."""
+    table = Table(title="Median over slices of time", title_justify="left")
+    for column in ("client", "phase", "received/s", "p50, ms", "p95, ms", "lost"):
+        table.add_column(column, justify="left" if column in ("client", "phase") else "right")
+    for role, slices in seen.items():
+        for name in ("calm", "flood"):
+            found = [entry for number, entry in enumerate(slices) if phase(number) == name]
+            middle = {key: median(entry[key] for entry in found) for key in ("rate", "p50", "p95")}
+            lost = sum(entry["lost"] for entry in found)
+            figures = (
+                f"{middle['rate']:,.0f}",
+                f"{middle['p50']:.3f}",
+                f"{middle['p95']:.3f}",
+                f"{lost:,.0f}",
+            )
+            table.add_row(role, name, *figures, style="bold" if role == "steady" else "")
+    return table
 
 
 def main() -> int:
     console = Console()
-    found = streams(seed=7)
-    count = sum(len(stream.times_ns) for stream in found)
+    console.print("\n[bold]giusto[/]: a broker and two clients. One of them will flood it in a moment.\n")
+    with process("-m", "giusto", "broker", "--listen", "tcp://127.0.0.1:0") as broker:
+        address = (broker.stdout or iter("")).readline().split()[-1]
+        start_ns = time.monotonic_ns() + 1_500_000_000
+        seen: dict[str, list[Slice]] = {role: [] for role in CLIENTS}
+        with ExitStack() as stack, Live(chart(seen), console=console, refresh_per_second=8) as live:
+            for role, slices in seen.items():
+                follow(stack.enter_context(process(__file__, role, address, str(start_ns))), slices)
+            while time.monotonic_ns() < start_ns + LENGTH_S * 1e9 + 1e9 and len(seen["flooder"]) < SLICES:
+                time.sleep(SLICE_S / 2)
+                live.update(chart(seen))
+            with giusto.connect(address) as bus:
+                counters = {topic.topic: topic.counters for topic in bus.status().topics}
+    policed = counters[CLIENTS["flooder"]]["policed"]
+    lost = sum(found["lost"] for found in seen["steady"])
+    console.print(summary(seen))
     console.print(
-        f"\n[bold]giusto[/]: {SECONDS} s of a ward in virtual time, {count:,} messages, of which "
-        f"{len(found[0].times_ns)} are alarms; the video line sends twice what the broker can forward.\n"
+        f"The broker turned away [bold]{policed:,}[/] messages that broke the flooder's offer of {RATE_HZ:,}/s; "
+        f"the steady topic lost [bold]{lost:,.0f}[/]."
     )
-    table = Table(title="How long does an alarm take?")
-    for column in ("policy", "promised", "worst seen", "median", "lost", "promise"):
-        table.add_column(column, justify="left" if column == "policy" else "right")
-    row(table, "[dim]one queue for all[/]", None, first_come_first_served(found))
-    kept = [
-        row(table, policy, bound(), serve(policy, TOPICS, found).delays_ns("ward/alarm"))
-        for policy, bound in track(BOUNDS.items(), description="serving", transient=True, console=console)
-    ]
-    console.print(table)
-    return 0 if all(kept) else 1
+    return 0 if lost == 0 and policed > 0 else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    if sys.argv[1:]:
+        client(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    else:
+        raise SystemExit(main())
