@@ -9,3 +9,5 @@
 //! ```
 
 pub mod clock;
+pub mod connection;
+pub mod session;
