@@ -75,9 +75,19 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused_with_what_would_be() {
-        for text in ["", "h:1", "mqtt://h:1", "giusto://", "giusto://h:0", "giusto://h:x", "giusto://h:70000",
-            "giusto+unix://run/g", "giusto://a/b", "giusto://[::1", "giusto://[::1]7"]
-        {
+        for text in [
+            "",
+            "h:1",
+            "mqtt://h:1",
+            "giusto://",
+            "giusto://h:0",
+            "giusto://h:x",
+            "giusto://h:70000",
+            "giusto+unix://run/g",
+            "giusto://a/b",
+            "giusto://[::1",
+            "giusto://[::1]7",
+        ] {
             let refused = Address::parse(text).unwrap_err();
             assert_eq!((refused.field.as_str(), refused.expected.as_str()), ("address", EXPECTED), "{text}");
         }

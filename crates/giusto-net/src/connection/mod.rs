@@ -214,6 +214,11 @@ impl Connection {
         }
     }
 
+    /// Waits until there is room to send more; false if it must be called again after a look at signals.
+    pub fn wait_for_room(&self) -> bool {
+        self.outlet.wait_for_room()
+    }
+
     /// Waits until everything has been given to the socket; false if that takes longer than `timeout`.
     pub fn flush(&self, timeout: Duration) -> bool {
         self.outlet.flush(timeout)
@@ -222,11 +227,11 @@ impl Connection {
     // --- receiving
 
     /// Waits until `check` finds something, reading for all who wait. `seen` is what
-    /// [`Self::notified`] was before the caller last looked.
+    /// [`Self::notified`] was before the caller last looked, if it waits for that too.
     pub fn wait<T>(
         &self,
         deadline_ns: Option<Nanos>,
-        seen: u64,
+        seen: Option<u64>,
         mut check: impl FnMut(&mut Session) -> Option<T>,
     ) -> Waited<T> {
         let mut state = self.lock();
@@ -234,7 +239,7 @@ impl Connection {
             if let Some(found) = check(&mut state.session) {
                 return Waited::Ready(found);
             }
-            if state.session.wants_attention() || state.notified != seen {
+            if state.session.wants_attention() || seen.is_some_and(|seen| seen != state.notified) {
                 return Waited::Attention;
             }
             let left = deadline_ns.map(|deadline| deadline - self.now());
@@ -243,7 +248,11 @@ impl Connection {
             }
             let timeout = left.map_or(SLICE, |left| Duration::from_nanos(left as u64).min(SLICE));
             let Some(socket) = state.socket.clone() else {
-                return if matches!(self.clock, Clock::Virtual(_)) { Waited::Idle } else { self.pause(state, timeout) };
+                return if matches!(self.clock, Clock::Virtual(_)) {
+                    Waited::Idle
+                } else {
+                    self.pause(state, timeout)
+                };
             };
             let Some(intake) = state.intake.take() else {
                 let (guard, timed_out) =
@@ -392,8 +401,5 @@ impl Sending {
 
 /// Whether an error only says that there is nothing to read now.
 fn is_nothing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }

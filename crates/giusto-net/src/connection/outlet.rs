@@ -79,7 +79,8 @@ impl Outgoing {
     fn append(&mut self, data: &Data<'_>, limit_bytes: u32) -> Result<(), EncodeError> {
         let in_datagrams = self.socket.as_ref().is_some_and(|socket| socket.has_datagrams());
         let size = HEADER_BYTES + data.attributes.len() + data.payload.len();
-        let out = if in_datagrams && size <= DATAGRAM_BYTES_MAX { &mut self.datagrams } else { &mut self.pending };
+        let out =
+            if in_datagrams && size <= DATAGRAM_BYTES_MAX { &mut self.datagrams } else { &mut self.pending };
         data.encode(out, limit_bytes)
     }
 }
@@ -133,7 +134,11 @@ impl Outlet {
     }
 
     /// Appends a frame that is not data. It leaves at once: somebody waits for the answer.
-    pub(crate) fn send_frame(self: &Arc<Self>, frame: &Frame<'_>, limit_bytes: u32) -> Result<Next, EncodeError> {
+    pub(crate) fn send_frame(
+        self: &Arc<Self>,
+        frame: &Frame<'_>,
+        limit_bytes: u32,
+    ) -> Result<Next, EncodeError> {
         let mut out = self.lock();
         frame.encode(&mut out.pending, limit_bytes)?;
         out.last_ns = 0;
@@ -253,10 +258,8 @@ impl Outlet {
     ) -> (MutexGuard<'a, Outgoing>, bool) {
         out.waiters += 1;
         let waiting = |out: &mut Outgoing| !is_done(out) && out.socket.is_some();
-        let (mut out, timed_out) = self
-            .written
-            .wait_timeout_while(out, timeout, waiting)
-            .unwrap_or_else(PoisonError::into_inner);
+        let (mut out, timed_out) =
+            self.written.wait_timeout_while(out, timeout, waiting).unwrap_or_else(PoisonError::into_inner);
         out.waiters -= 1;
         (out, timed_out.timed_out())
     }

@@ -90,7 +90,10 @@ mod tests {
         let flow = Flow::default();
         assert_eq!(flow.take(), Taken::Unbound);
         flow.bind(4, Some(2));
-        assert_eq!((flow.take(), flow.take(), flow.take()), (Taken::Credit(1), Taken::Credit(0), Taken::Nothing));
+        assert_eq!(
+            (flow.take(), flow.take(), flow.take()),
+            (Taken::Credit(1), Taken::Credit(0), Taken::Nothing)
+        );
         flow.give(3);
         assert_eq!((flow.credit(), flow.number()), (3, Some(4)));
         flow.unbind();

@@ -219,7 +219,10 @@ impl Session {
         match (self.state, frame) {
             (State::Greeting, Frame::Hello(Hello { version: VERSION })) => self.state = State::Open,
             (State::Greeting, Frame::Hello(Hello { version })) => {
-                self.lose(format!("the broker speaks version {version} of the wire format, not {VERSION}"), 1);
+                self.lose(
+                    format!("the broker speaks version {version} of the wire format, not {VERSION}"),
+                    1,
+                );
             }
             (_, Frame::Error(failure)) => self.lose(failure.text, failure.code),
             (_, Frame::Goodbye) => self.lose("the broker said goodbye", 0),
@@ -310,7 +313,14 @@ impl Session {
     }
 
     #[inline]
-    fn put(&mut self, now: Nanos, topic: u32, frame: &[u8], data: &Data<'_>, keys: impl Iterator<Item = u32>) {
+    fn put(
+        &mut self,
+        now: Nanos,
+        topic: u32,
+        frame: &[u8],
+        data: &Data<'_>,
+        keys: impl Iterator<Item = u32>,
+    ) {
         let source = self.sources.slot(data.header.source).unwrap_or(u32::MAX);
         let mut header = data.header;
         (header.stream, header.source) = (topic, source);

@@ -252,7 +252,10 @@ mod tests {
         let (report, breaches) = arrivals(watch, &[(10, 5, 0), (20, 14, 1), (71, 60, 2)]);
         assert!(!breaches[0].any());
         assert_eq!(breaches[1], Breaches { late_ns: Some(6), ..Breaches::default() });
-        assert_eq!(breaches[2], Breaches { late_ns: Some(11), bound_ns: Some(11), sep_ns: Some(51), lost: 0 });
+        assert_eq!(
+            breaches[2],
+            Breaches { late_ns: Some(11), bound_ns: Some(11), sep_ns: Some(51), lost: 0 }
+        );
         assert_eq!(report.figures().late, 2);
     }
 }
