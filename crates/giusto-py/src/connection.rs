@@ -102,6 +102,31 @@ impl Shared {
         }
     }
 
+    /// The same, but a call of `notify` since `seen` ends it too; false if the deadline passes.
+    pub(crate) fn wait_or_notified(
+        &self,
+        py: Python<'_>,
+        deadline_ns: Option<Nanos>,
+        seen: u64,
+        mut check: impl FnMut(&mut Session) -> Option<()> + Send,
+    ) -> PyResult<bool> {
+        loop {
+            self.check_open()?;
+            match py.detach(|| self.net.wait(deadline_ns, Some(seen), &mut check)) {
+                Waited::Ready(()) => return Ok(true),
+                Waited::TimedOut => return Ok(false),
+                Waited::Interrupted => py.check_signals()?,
+                Waited::Attention if self.net.notified() != seen => return Ok(true),
+                Waited::Attention => self.attend(py)?,
+                Waited::Idle => {
+                    if !self.idle(py, deadline_ns)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
     /// Reads what is there from time to time, for a publisher that never waits.
     #[inline]
     pub(crate) fn look(&self, py: Python<'_>, now: Nanos, is_due: bool) -> PyResult<()> {

@@ -20,6 +20,7 @@ mod record;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_DIGEST", env!("GIUSTO_SOURCE_DIGEST"))?;
     module.add("PROFILE", env!("GIUSTO_PROFILE"))?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     connection::register(module)?;
     engine::register(module)?;
     frame::register(module)?;

@@ -218,6 +218,15 @@ impl BlockingInbox {
         }
     }
 
+    /// Waits until something waits here, or `notify` was called since `seen`; false if not in time.
+    #[pyo3(signature = (seen, timeout_ns=None))]
+    fn wait(this: &Bound<'_, Self>, seen: u64, timeout_ns: Option<i64>) -> PyResult<bool> {
+        let (py, inbox) = (this.py(), this.as_super().get());
+        inbox.shared.wait_or_notified(py, inbox.shared.deadline(timeout_ns), seen, |session| {
+            session.waiting(inbox.key).filter(|&waiting| waiting > 0).map(drop)
+        })
+    }
+
     /// Up to `most` messages: waits for the first, takes what else is there. None in time: an empty list.
     #[pyo3(signature = (most=1024, timeout=None))]
     fn receive_many<'py>(
