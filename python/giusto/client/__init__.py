@@ -3,6 +3,7 @@
 `connect` gives a bus whose calls block; `giusto.client.aio.connect` one for asyncio, with the same names.
 """
 
+from giusto.client import aio
 from giusto.client.bus import Bus, Events, Publisher, Subscription, connect
 from giusto.client.events import Drop, Event, Lost, Matchedness, Miss, Restored, Violation
 from giusto.client.report import Report, TopicReport
@@ -21,5 +22,6 @@ __all__ = [
     "Subscription",
     "TopicReport",
     "Violation",
+    "aio",
     "connect",
 ]

@@ -44,6 +44,10 @@ class Exchange:
         if isinstance(number, int) and number in self._replies:
             self._replies[number] = reply
 
+    def is_settled(self, number: int) -> bool:
+        """Whether the reply is there."""
+        return self._replies.get(number) is not None
+
     def take(self, number: int) -> _core.Message | None:
         """The reply, once; raises what the handler raised."""
         reply = self._replies.get(number)

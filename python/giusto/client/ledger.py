@@ -40,6 +40,10 @@ class Ledger:
         self._answers[number] = None
         return number
 
+    def is_answered(self, number: int) -> bool:
+        """Whether the answer is there."""
+        return self._answers.get(number) is not None
+
     def take_answer(self, number: int) -> Answer | None:
         """The answer, once; none if it is not there. Raises what the broker refused the request with."""
         answer = self._answers.get(number)
