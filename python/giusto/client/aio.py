@@ -561,7 +561,9 @@ class Bus(AnyBus):
         task.add_done_callback(self._tasks.discard)
 
 
-async def _consume(subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]) -> None:
+async def _consume(
+    subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]
+) -> None:
     try:
         async for message in subscription:
             try:
