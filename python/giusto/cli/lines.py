@@ -60,6 +60,11 @@ def as_json(message: Shown) -> str:
     return json.dumps(fields, ensure_ascii=False, default=plain)
 
 
+def bare(message: Shown) -> str:
+    """The payload alone."""
+    return message.payload.decode("utf-8", "surrogateescape")
+
+
 def payload_field(payload: bytes) -> dict[str, str]:
     """The payload as text if it is text."""
     try:
