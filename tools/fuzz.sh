@@ -3,16 +3,16 @@
 # fuzz/control.py for the control frames, which Python decodes.
 #
 # usage: VENV=… fuzz.sh short | long SECONDS | keep
-#   short  a fixed number of inputs for each target, for `make test`
+#   short  a fixed number of inputs for each target, at most 8 s each, for `make test`
 #   long   each target in turn until SECONDS are over
 #   keep   what the long runs found and the corpus does not cover yet goes into the corpus
-# New inputs are kept in the target folder; what breaks a promise is kept in fuzz/broken.
+# FUZZ_TARGETS names the targets, if not all. New inputs are kept in the target folder; what breaks a promise is kept in fuzz/broken.
 # Without a C++ compiler libFuzzer cannot be built; the replay of the corpus in the Rust tests remains.
 set -eu
 
 RUNS=${FUZZ_RUNS:-200000}
 made=${CARGO_TARGET_DIR:-target}/fuzz
-rust_targets="frame attributes filter"
+targets=${FUZZ_TARGETS:-control frame attributes filter hub}
 
 # Counters that the compiler puts at every branch, as libFuzzer wants them; they work with a stable compiler.
 coverage='-Cpasses=sancov-module
@@ -29,15 +29,15 @@ build() {
     program=$made/$host/fuzz/giusto-fuzz
 }
 
-# fuzz TARGET OPTION…: says how many branches were seen at first and in the end.
+# fuzz TARGET FOLDER OPTION…: new inputs go to FOLDER; says how many branches were seen at first and in the end.
 fuzz() {
-    target=$1
-    shift
-    mkdir -p "$made/found/$target" fuzz/broken
+    target=$1 found=$2
+    shift 2
+    mkdir -p "$found" fuzz/broken
     log=$made/$target.log
     [ -f "fuzz/$target.dict" ] && set -- -dict="fuzz/$target.dict" "$@"
-    if ! GIUSTO_TARGET=$target "$program" -artifact_prefix="fuzz/broken/$target-" -max_len=4096 \
-        -print_final_stats=1 "$@" "$made/found/$target" "fuzz/corpus/$target" >"$log" 2>&1; then
+    if ! GIUSTO_TARGET=$target "$program" -artifact_prefix="fuzz/broken/$target-" \
+        -print_final_stats=1 "$@" "$found" "fuzz/corpus/$target" >"$log" 2>&1; then
         tail -n 40 "$log" >&2
         echo "fuzzing $target found an input that breaks a promise: it is in fuzz/broken" >&2
         exit 1
@@ -57,26 +57,43 @@ if command -v c++ >/dev/null 2>&1; then
     build
 else
     echo "  no C++ compiler, so no libFuzzer: its corpus was only replayed (Debian: apt install g++)"
-    rust_targets=
+    targets=control
 fi
+
+short() {
+    if [ "$1" = control ]; then
+        control --runs $((RUNS / 10)) --seed "${GIUSTO_SEED:-1}"
+    else
+        rm -rf "$made/short"
+        fuzz "$1" "$made/short" -runs="$RUNS" -max_total_time=8 -max_len=1024 -seed="${GIUSTO_SEED:-1}"
+    fi
+}
+
+# long TARGET SECONDS
+long() {
+    if [ "$1" = control ]; then
+        control --seconds "$2" --seed "$(date +%s)" --keep "$made/found/control"
+    else
+        fuzz "$1" "$made/found/$1" -max_total_time="$2" -max_len=4096
+    fi
+}
+
+keep() {
+    mkdir -p "$made/found/$1"
+    if [ "$1" = control ]; then
+        control --runs 0 --also "$made/found/control" --keep fuzz/corpus/control
+    else
+        GIUSTO_TARGET=$1 "$program" -set_cover_merge=1 -use_counters=0 \
+            "fuzz/corpus/$1" "$made/found/$1" 2>/dev/null
+        echo "  $1: $(find "fuzz/corpus/$1" -type f | wc -l) inputs in the corpus"
+    fi
+}
+
+count=$(echo "$targets" | wc -w)
 case $1 in
-short)
-    control --runs $((RUNS / 10)) --seed "${GIUSTO_SEED:-1}"
-    for target in $rust_targets; do fuzz "$target" -runs="$RUNS" -seed="${GIUSTO_SEED:-1}"; done
-    ;;
-long)
-    count=$(echo control "$rust_targets" | wc -w)
-    control --seconds $(($2 / count + 1)) --seed "$(date +%s)" --keep "$made/found/control"
-    for target in $rust_targets; do fuzz "$target" -max_total_time=$(($2 / count + 1)); done
-    ;;
-keep)
-    control --runs 0 --also "$made/found/control" --keep fuzz/corpus/control
-    for target in $rust_targets; do
-        GIUSTO_TARGET=$target "$program" -set_cover_merge=1 -use_counters=0 \
-            "fuzz/corpus/$target" "$made/found/$target" 2>/dev/null
-        echo "  $target: $(find "fuzz/corpus/$target" -type f | wc -l) inputs in the corpus"
-    done
-    ;;
+short) for one in $targets; do short "$one"; done ;;
+long) for one in $targets; do long "$one" $(($2 / count + 1)); done ;;
+keep) for one in $targets; do keep "$one"; done ;;
 *)
     echo "usage: fuzz.sh short | long SECONDS | keep" >&2
     exit 2

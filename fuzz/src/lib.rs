@@ -6,13 +6,18 @@
 pub mod attributes;
 pub mod filter;
 pub mod frame;
+pub mod hub;
 
 /// A promise that holds for all inputs.
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its folder in the corpus.
-pub const TARGETS: [(&str, Target); 3] =
-    [("frame", frame::check), ("attributes", attributes::check), ("filter", filter::check)];
+pub const TARGETS: [(&str, Target); 4] = [
+    ("frame", frame::check),
+    ("attributes", attributes::check),
+    ("filter", filter::check),
+    ("hub", hub::check),
+];
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<Target> {
