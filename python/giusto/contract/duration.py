@@ -13,7 +13,7 @@ from giusto.errors import InvalidInput
 Duration: TypeAlias = timedelta | int | float | str
 Rate: TypeAlias = int | float | Fraction | str
 
-NS_MAX = 2**62 - 1
+NS_MAX = 2**61 - 1
 UNITS_NS = {
     "ns": 1,
     "us": 1_000,
@@ -41,7 +41,7 @@ def duration_ns(value: Duration, field: str = "duration", *, least_ns: int = 0) 
         raise InvalidInput(field, value, "a whole number of nanoseconds")
     nanoseconds = round(found)
     if not least_ns <= nanoseconds <= NS_MAX:
-        raise InvalidInput(field, value, f"at least {show_ns(least_ns)} and at most 146 years")
+        raise InvalidInput(field, value, f"at least {show_ns(least_ns)} and at most 73 years")
     return nanoseconds
 
 

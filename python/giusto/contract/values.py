@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import operator
 
 from giusto.errors import InvalidInput
+
+WORTH_MAX = 1e12
 
 
 def keep(contract: object, **fields: object) -> None:
@@ -27,9 +28,9 @@ def whole(field: str, value: object, least: int, most: int) -> int:
 
 
 def amount(field: str, value: object) -> float:
-    """A finite number, 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise InvalidInput(field, value, "a number, 0 or more")
+    """What something is worth: 0 or more, and not so much that sums become inexact."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= WORTH_MAX:
+        raise InvalidInput(field, value, f"a number from 0 to {WORTH_MAX:g}")
     return float(value)
 
 

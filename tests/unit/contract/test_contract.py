@@ -131,6 +131,7 @@ def test_an_offer_goes_over_the_wire_in_numbers() -> None:
         ("jitter", {"jitter": "1ms"}),
         ("max_size", {"max_size": -1}),
         ("max_size", {"max_size": "12"}),
+        ("max_size", {"max_size": 2**32}),
         ("queue", {"queue": 0}),
         ("queue", {"queue": True}),
         ("timeout", {"timeout": 0}),
