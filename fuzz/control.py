@@ -1,4 +1,4 @@
-"""Whether any control frame is understood or refused: a coverage-guided search for one that is neither.
+"""Whether any control frame is understood or refused, and harms nobody: a search for one that is not so.
 
 usage: control.py [--runs N | --seconds N] [--seed N] [--keep FOLDER] [--also FOLDER]
 """
@@ -18,6 +18,7 @@ from typing import Any
 
 import guided
 import msgspec
+from world import World, consequences
 
 import giusto
 from giusto import protocol
@@ -36,12 +37,13 @@ STRUCTS = [kind for kind in vars(protocol).values() if isinstance(kind, msgspec.
 WORDS = sorted({name for kind in STRUCTS for name in kind.__struct_fields__})
 
 
-def check(body: bytes) -> list[tuple[str, str]]:
-    """Decode `body` both as a request and as a reply; returns what came of it, without its numbers."""
-    return [
+def check(world: World, body: bytes) -> list[tuple[str, str]]:
+    """Decode `body`, and let a control plane handle it; returns what came of it, without its numbers."""
+    found = [
         ("request", read(protocol.decode_request, body)),
         ("reply", read(protocol.decode_reply, body)),
     ]
+    return [*found, *(("told", outline(told)) for told in consequences(world, body))]
 
 
 def read(decode: Any, body: bytes) -> str:
@@ -49,10 +51,22 @@ def read(decode: Any, body: bytes) -> str:
     try:
         message = decode(body)
     except ProtocolError as refusal:
-        return re.sub(r"'.*'|got `\w+`|\d+", "…", refusal.problem, flags=re.DOTALL)
+        return without_values(refusal.problem)
     again = decode(protocol.encode(message))
     assert repr(again) == repr(message), f"{again} is not {message}"
     return type(message).__name__
+
+
+def outline(told: object) -> str:
+    """The kind of an answer or notice; for a failure also what it complains of."""
+    if isinstance(told, protocol.Failed):
+        return without_values(f"{told.error} {told.args[0]}")
+    return type(told).__name__
+
+
+def without_values(text: str) -> str:
+    """A message without what differs from input to input."""
+    return re.sub(r"'.*'|got `\w+`|\d+", "…", text, flags=re.DOTALL)
 
 
 def change(chance: random.Random, body: bytes, other: bytes) -> bytes:
@@ -129,7 +143,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--also", type=Path)
     options = parser.parse_args()
-    search = guided.Search(check, (PACKAGE,), change, random.Random(options.seed))
+    search = guided.Search(World, check, (PACKAGE,), change, random.Random(options.seed))
     try:
         search.take_in(inputs(CORPUS))
         first = len(search.features)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-Target = Callable[[bytes], Iterable[object]]
+Target = Callable[[Any, bytes], Iterable[object]]
 Change = Callable[[random.Random, bytes, bytes], bytes]
 LONGEST_BYTES = 4096
 
@@ -29,8 +29,12 @@ class Broken(Exception):
 
 @dataclass
 class Search:
-    """A pool of inputs and all features that they reached."""
+    """A pool of inputs and all features that they reached.
 
+    What `prepare` makes is new for each input, is given to `target`, and is not watched while it is made.
+    """
+
+    prepare: Callable[[], Any]
     target: Target
     watched: tuple[str, ...]
     change: Change
@@ -62,10 +66,10 @@ class Search:
     def run(self, data: bytes) -> set[object]:
         """The features of one input."""
         self.runs += 1
-        steps = Steps(self.watched)
+        steps, prepared = Steps(self.watched), self.prepare()
         sys.settrace(steps.enter)
         try:
-            answers = list(self.target(data))
+            answers = list(self.target(prepared, data))
         except Exception as error:
             raise Broken(data) from error
         finally:

@@ -62,7 +62,7 @@ fi
 
 short() {
     if [ "$1" = control ]; then
-        control --runs $((RUNS / 10)) --seed "${GIUSTO_SEED:-1}"
+        control --runs $((RUNS / 50)) --seed "${GIUSTO_SEED:-1}"
     else
         rm -rf "$made/short"
         fuzz "$1" "$made/short" -runs="$RUNS" -max_total_time=8 -max_len=1024 -seed="${GIUSTO_SEED:-1}"

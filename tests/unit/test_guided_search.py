@@ -25,7 +25,7 @@ def guided() -> ModuleType:
     return module
 
 
-def nested(data: bytes) -> list[str]:
+def nested(prepared: None, data: bytes) -> list[str]:
     """Breaks on four bytes that chance alone would hardly find together."""
     if data[:1] == b"\xff":
         if data[1:2] == b"G":
@@ -39,7 +39,7 @@ def nested(data: bytes) -> list[str]:
 
 
 def search(guided: ModuleType, target: object, watched: str) -> Any:
-    made = guided.Search(target, (watched,), guided.change_bytes, random.Random(7))
+    made = guided.Search(lambda: None, target, (watched,), guided.change_bytes, random.Random(7))
     made.take_in([b"aaaa"])
     return made
 
@@ -63,12 +63,14 @@ def test_the_search_climbs_by_the_lines_that_it_reaches(guided: ModuleType) -> N
 
 
 def test_an_answer_counts_as_something_reached(guided: ModuleType) -> None:
-    climbing = search(guided, lambda data: [len(data)], "no such file")
+    climbing = search(guided, lambda _, data: [len(data)], "no such file")
     found = [data for _ in range(1000) if (data := climbing.step()) is not None]
     assert len({len(data) for data in found}) == len(found) > 3
 
 
 def test_the_failure_is_the_cause_of_what_is_reported(guided: ModuleType) -> None:
     with pytest.raises(guided.Broken) as broken:
-        guided.Search(nested, (), guided.change_bytes, random.Random(1)).take_in([b"\xffG\x80W"])
+        guided.Search(lambda: None, nested, (), guided.change_bytes, random.Random(1)).take_in(
+            [b"\xffG\x80W"]
+        )
     assert isinstance(broken.value.__cause__, KeyError)
