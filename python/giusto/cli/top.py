@@ -43,8 +43,8 @@ def top(
     """Show the topics and clients of a broker, live.
 
     For each topic: publishers and subscribers, messages per second, delay within the broker (from arrival to
-    departure, since it started), the bound that was proved, and what was dropped by reason. For each client: θ,
-    its part of what the input stage served.
+    departure, since it started), the bound that was proved, and what was dropped by reason. For each client:
+    θ, its part of what the input stage served.
     """
     from giusto.cli.activity import activity, as_fields
     from giusto.client import connect
