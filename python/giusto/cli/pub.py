@@ -29,7 +29,7 @@ def pub(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic, such as ward/3/alarm.")],
     payload: Annotated[
         str | None,
-        typer.Argument(metavar="[PAYLOAD|-]", help="Text to publish; - publishes each line of stdin."),
+        typer.Argument(metavar="PAYLOAD", help="Text to publish; - publishes each line of stdin."),
     ] = None,
     address: options.Address = options.ADDRESS,
     name: options.Name = None,
@@ -69,15 +69,15 @@ def pub(
     """
     from giusto.cli.lines import attribute as parse
     from giusto.cli.pace import pace, wait_until
-    from giusto.client import connect
+    from giusto.cli.remarks import connected
     from giusto.contract import Offer
 
     plan = pace(rate, count, alone=None if payload == "-" else 1)
     messages = payloads(payload, size, sys.stdin.buffer)
     attributes = dict(map(parse, attribute or [])) or None
     sent = 0
-    with connect(address, name=name) as bus:
-        publisher = bus.advertise(topic, Offer(timeout=timeout), on_drop=say_drop)
+    with connected(address, name) as bus:
+        publisher = bus.advertise(topic, Offer(timeout=timeout))
         try:
             for due_ns, message in zip(plan.due_ns(time.monotonic_ns()), messages, strict=False):
                 wait_until(due_ns)
@@ -90,11 +90,6 @@ def pub(
                 sent += 1
         finally:
             say(f"published {sent:,} {'message' if sent == 1 else 'messages'} on {topic}")
-
-
-def say_drop(drop: object) -> None:
-    """Messages that the broker did not take or could not deliver."""
-    say(str(drop))
 
 
 def payloads(payload: str | None, size: int | None, lines: Iterable[bytes]) -> Iterator[bytes]:

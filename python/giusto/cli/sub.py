@@ -50,7 +50,7 @@ def sub(
     A line for people has topic, payload, attributes, latency and publisher.
     """
     from giusto.cli import lines
-    from giusto.client import connect
+    from giusto.cli.remarks import connected
     from giusto.contract import Need, duration_ns
 
     if as_json and raw:
@@ -60,10 +60,8 @@ def sub(
     wait_ns = None if timeout is None else duration_ns(timeout, "--timeout", least_ns=1)
     show = lines.as_json if as_json else lines.bare if raw else lines.pretty
     left = count
-    with connect(address, name=name) as bus:
-        subscription = bus.subscribe(
-            pattern, Need(max_latency=max_latency), filter=filter_text, on_miss=say_miss
-        )
+    with connected(address, name) as bus:
+        subscription = bus.subscribe(pattern, Need(max_latency=max_latency), filter=filter_text)
         if max_latency is not None:
             say(str(subscription.verdict))
         while left is None or left > 0:
@@ -78,8 +76,3 @@ def sub(
             sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
             sys.stdout.buffer.flush()
             left = None if left is None else left - len(messages)
-
-
-def say_miss(miss: object) -> None:
-    """A latency that was asked for and not held."""
-    say(f"missed: {miss}")

@@ -60,8 +60,8 @@ def bench(
     """Measure latency and throughput: publisher → broker → subscriber, each in a process of its own.
 
     The loop is open: messages are due at fixed instants, and the latency counts from then, so that a stall is
-    seen by all messages that it delays. Percentiles are good to three digits. A broker drops what a subscriber
-    cannot keep up with: with --rate max that is to be expected.
+    seen by all messages that it delays. Percentiles are good to three digits. A broker drops what a
+    subscriber cannot keep up with: with --rate max that is to be expected.
     """
     from giusto.cli.bench.plan import plan, report, show
     from giusto.cli.bench.subscriber import measure
