@@ -28,6 +28,8 @@ from giusto.errors import StaleExtension
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
+# Programs that print no figures of their own: `make bench-peers` uses them.
+TOOLS = {"load", "relay"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,9 @@ def build() -> list[Program]:
     return [
         Program(message["target"]["name"], (message["executable"],))
         for message in messages
-        if message["reason"] == "compiler-artifact" and message["executable"]
+        if message["reason"] == "compiler-artifact"
+        and message["executable"]
+        and message["target"]["name"] not in TOOLS
     ]
 
 
