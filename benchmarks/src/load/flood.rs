@@ -43,10 +43,10 @@ pub(super) fn run(arguments: &Arguments) -> io::Result<Outcome> {
         flow.stop();
         late?;
         let rate = meter.join().map_err(|_| panicked())?;
-        let sent = sender.join().map_err(|_| panicked())??;
+        let flooder = sender.join().map_err(|_| panicked())??;
         let received = drain.join().map_err(|_| panicked())??;
         let tally = listener.join().map_err(|_| panicked())??;
-        io::Result::Ok(((rate, sent, received), tally))
+        io::Result::Ok(((rate, flooder.sent(), received), tally))
     })?;
 
     let tallies = [tally];

@@ -23,6 +23,8 @@ const INPUT_BYTES: usize = 64 * 1024;
 /// Messages for each topic before the next connection has its turn.
 const PER_TOPIC: usize = 8;
 const EVENTS: usize = 256;
+/// Messages that were sent and have not arrived.
+const ON_THE_WAY: u64 = 100_000;
 /// Nobody has credit, or nothing came for a moment: look again after this long.
 const PAUSE_NS: i64 = 50_000;
 
@@ -61,32 +63,64 @@ fn carry(
     let (arrived, stopped, silent) = (AtomicU64::new(0), AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|scope| {
         let listener = scope.spawn(|| listen(subscribers, &arrived, &silent));
-        let sender = scope.spawn(|| send(publishers, &stopped));
+        let sender = scope.spawn(|| send(publishers, &arrived, &stopped));
         sleep_until(now() + nanoseconds(SETTLE));
         let (first, first_ns) = (arrived.load(Ordering::Relaxed), now());
         sleep_until(first_ns + nanoseconds(arguments.window));
         let (last, last_ns) = (arrived.load(Ordering::Relaxed), now());
         stopped.store(true, Ordering::Relaxed);
-        let sent = sender.join().map_err(|_| panicked())?;
+        // Held until all has arrived: a peer may lose what it has not read from a connection that is gone.
+        let publishers = sender.join().map_err(|_| panicked())?;
         silent.store(true, Ordering::Relaxed);
         let received = listener.join().map_err(|_| panicked())??;
         let rate = (last - first) as f64 * 1e9 / (last_ns - first_ns) as f64;
-        Ok((rate, sent?, received))
+        let sent = publishers?.iter().map(Publisher::sent).sum();
+        Ok((rate, sent, received))
     })
 }
 
-fn send(mut publishers: Vec<Publisher>, stopped: &AtomicBool) -> io::Result<u64> {
+fn send(
+    mut publishers: Vec<Publisher>,
+    arrived: &AtomicU64,
+    stopped: &AtomicBool,
+) -> io::Result<Vec<Publisher>> {
+    let mut way = Way::default();
     while !stopped.load(Ordering::Relaxed) {
         let mut sent = 0;
         for publisher in &mut publishers {
-            let limit = publisher.flows() * PER_TOPIC;
-            sent += publisher.publish_now(limit, now())?;
+            if way.has_room(arrived.load(Ordering::Relaxed), now()) {
+                sent += publisher.publish_now(publisher.flows() * PER_TOPIC, now())?;
+            }
         }
+        way.sent += sent as u64;
         if sent == 0 {
             sleep_until(now() + PAUSE_NS);
         }
     }
-    Ok(publishers.iter().map(Publisher::sent).sum())
+    Ok(publishers)
+}
+
+/// What is on its way: without a limit the sockets of so many connections would hold seconds of traffic.
+#[derive(Default)]
+struct Way {
+    sent: u64,
+    arrived: u64,
+    lost: u64,
+    moved_ns: i64,
+}
+
+impl Way {
+    fn has_room(&mut self, arrived: u64, now_ns: i64) -> bool {
+        if arrived != self.arrived {
+            (self.arrived, self.moved_ns) = (arrived, now_ns);
+        }
+        let waiting = self.sent.saturating_sub(arrived + self.lost);
+        if waiting > ON_THE_WAY && now_ns - self.moved_ns > nanoseconds(SETTLE) {
+            self.lost += waiting;
+            return true;
+        }
+        waiting <= ON_THE_WAY
+    }
 }
 
 /// Reads until nothing came for a while after the last message was sent.

@@ -25,9 +25,9 @@ pub(super) fn run(arguments: &Arguments) -> io::Result<Outcome> {
         let sender = scope.spawn(|| flow.send(publisher, now()));
         let rate = flow.rate(now() + nanoseconds(SETTLE), arguments.window);
         flow.stop();
-        let sent = sender.join().map_err(|_| panicked())?;
+        let publisher = sender.join().map_err(|_| panicked())?;
         let received = listener.join().map_err(|_| panicked())?;
-        io::Result::Ok((rate, sent?, received?))
+        io::Result::Ok((rate, publisher?.sent(), received?))
     })?;
     let mut outcome = Outcome::default();
     outcome.text("mode", "throughput").text("peer", &arguments.name).number("rate", rate);
@@ -49,15 +49,16 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// Sends from `start_ns` on until stopped; returns how many messages.
-    pub(super) fn send(&self, mut publisher: Publisher, start_ns: i64) -> io::Result<u64> {
+    /// Sends from `start_ns` on until stopped. The connection is returned, to be closed only when all has
+    /// arrived: a peer may lose what it has not read yet from a connection that is gone.
+    pub(super) fn send(&self, mut publisher: Publisher, start_ns: i64) -> io::Result<Publisher> {
         sleep_until(start_ns);
         let mut outcome = Ok(());
         while outcome.is_ok() && !self.stopped.load(Ordering::Relaxed) {
             outcome = publisher.publish(usize::MAX, now());
         }
         self.total.set(publisher.sent());
-        outcome.map(|()| publisher.sent())
+        outcome.map(|()| publisher)
     }
 
     /// Takes messages until all are here or lost; returns how many.
