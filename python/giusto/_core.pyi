@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from fractions import Fraction
-from typing import ClassVar, Final, Self, TypeAlias, TypedDict, final
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypedDict, final
 
 SOURCE_DIGEST: str
 PROFILE: str
@@ -371,6 +371,117 @@ class Engine:
     def views(self) -> _Views: ...
     def counters(self, topic: int | None = None) -> dict[str, int]: ...
     def drain_records(self) -> Batch | None: ...
+
+# --- a live broker's data plane
+
+_Event: TypeAlias = tuple[Literal["opened"], int, str] | tuple[Literal["control"], int, bytes] | tuple[Literal["closed"], int, str]
+
+class Door:
+    """The calls that every data plane serves; each is done as a whole or refused as a whole."""
+
+    def events(self, timeout_ns: int | None) -> list[_Event]: ...
+    def wake(self) -> None: ...
+    def connect(self, conn: int, name: str, udp: tuple[str, int] | None = None) -> int: ...
+    def declare(self, name: str, share: Share | None = None) -> int: ...
+    def forget(self, topic: int) -> None: ...
+    def allot(self, topic: int, share: Share) -> None: ...
+    def advertise(
+        self,
+        conn: int,
+        topic: int,
+        *,
+        capacity: int | None = None,
+        max_size_bytes: int | None = None,
+        min_sep_ns: int | None = None,
+        count: int | None = None,
+        period_ns: int | None = None,
+        burst: int | None = None,
+        jitter_ns: int | None = None,
+    ) -> int: ...
+    def unadvertise(self, conn: int, flow: int) -> None: ...
+    def subscribe(
+        self, conn: int, pattern: str, *, filter: Filter | str | None = None, need: Need | None = None
+    ) -> int: ...
+    def unsubscribe(self, conn: int, subscription: int) -> None: ...
+    def send(self, conn: int, body: bytes) -> None: ...
+    def close(self, conn: int, code: int, text: str) -> None: ...
+    def losses(self) -> list[tuple[int | None, int, int | None, str, int]]: ...
+    def status(self) -> dict[str, Any]: ...
+    def views(self) -> _Views: ...
+    def drain_records(self) -> Batch | None: ...
+
+@final
+class Plane(Door):
+    """The handle on the data thread of a broker."""
+
+    def __new__(
+        cls,
+        *,
+        listen: Sequence[str] = (),
+        period_ns: int = 0,
+        budget_ns: int = 0,
+        busy_poll: bool = False,
+        read_bytes: int = 65_536,
+        turn_steps: int = 128,
+        penalty_ns: int = 1_000_000,
+        handshake_ns: int = 5_000_000_000,
+        connections_max: int = 16_384,
+        control_capacity: int = 4_096,
+        frame_limit_bytes: int = 16_777_216,
+        input: str = "twrr",
+        output: str = "fifo",
+        fragment_bytes: int | None = None,
+        message_capacity: int | None = None,
+        output_capacity: int | None = None,
+        overflow: str = "drop_oldest",
+        expiry: str | None = None,
+        processing_delay_ns: int | None = None,
+        mean_transmission_ns: int | None = None,
+        epsilon: float | None = None,
+        weight: float | None = None,
+        record_capacity: int | None = None,
+        run: str = "run",
+        node: str = "node",
+    ) -> Self: ...
+    def start(self) -> None: ...
+    @property
+    def addresses(self) -> list[str]: ...
+    @property
+    def thread_id(self) -> int: ...
+    def lock_memory(self) -> None: ...
+    def stop(self, drain_ns: int) -> None: ...
+
+@final
+class MemoryPlane(Door):
+    """The same without sockets and thread, driven by the caller's clock."""
+
+    def __new__(
+        cls,
+        *,
+        handshake_ns: int = 5_000_000_000,
+        connections_max: int = 16_384,
+        control_capacity: int = 4_096,
+        frame_limit_bytes: int = 16_777_216,
+        input: str = "twrr",
+        output: str = "fifo",
+        fragment_bytes: int | None = None,
+        message_capacity: int | None = None,
+        output_capacity: int | None = None,
+        overflow: str = "drop_oldest",
+        expiry: str | None = None,
+        processing_delay_ns: int | None = None,
+        mean_transmission_ns: int | None = None,
+        epsilon: float | None = None,
+        weight: float | None = None,
+        record_capacity: int | None = None,
+        run: str = "run",
+        node: str = "node",
+    ) -> Self: ...
+    def open(self, address: str = "memory") -> int: ...
+    def feed(self, now: int, conn: int, data: bytes) -> None: ...
+    def step(self, now: int) -> bool: ...
+    def drain(self, now: int, conn: int) -> bytes: ...
+    def hang_up(self, now: int, conn: int) -> None: ...
 
 # --- output
 

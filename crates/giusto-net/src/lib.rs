@@ -7,5 +7,10 @@
 //! broker       hub::Hub                                     server: the data thread
 //! client       session::Session                             connection::Connection
 //! ```
+//!
+//! `memory` is a second shell around the hub, without sockets and with its caller's clock.
 
 pub mod clock;
+pub mod hub;
+pub mod memory;
+pub mod server;

@@ -2,30 +2,27 @@
 
 use std::collections::HashMap;
 
-use giusto_core::engine::{Config, Engine, Offer, Step};
+use giusto_core::engine::{Counters, Engine, Step, Views};
 use giusto_core::error::ChangeError;
-use giusto_core::frame::data::HEADER_BYTES;
 use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
-use giusto_core::output::{Expiry, Link, Overflow, SPAN_NS_MAX};
-use giusto_core::policer::{Burst, Limit};
-use giusto_core::queue::{Bounds, CAPACITY_MAX};
-use giusto_core::record::CAPACITY_MAX as RECORDS_MAX;
-use giusto_core::store::MESSAGES_MAX;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
 mod delivery;
-mod need;
+pub(crate) mod need;
+pub(crate) mod offer;
 
 use crate::errors::{Raise, exception};
 use crate::input::PyShare;
 use crate::matching::{encode, parse_filter};
-use crate::number::{id, instant, whole, whole_or};
+use crate::number::{id, instant, whole_or};
+use crate::options::{Options, engine_config};
 use crate::record::Batch;
 use delivery::PyDelivery;
 use need::PyNeed;
+use offer::OfferArguments;
 
 /// The forwarding state of one broker: the whole pipeline, driven by its caller's clock.
 #[pyclass(name = "Engine", module = "giusto._core")]
@@ -39,58 +36,11 @@ struct PyEngine {
 #[pymethods]
 impl PyEngine {
     #[new]
-    #[pyo3(signature = (
-        *, input="twrr", output="fifo", fragment_bytes=None, message_capacity=None, output_capacity=None, overflow="drop_oldest",
-        expiry=None, processing_delay_ns=None, mean_transmission_ns=None, epsilon=None, weight=None,
-        record_capacity=None, run="run", node="node"
-    ))]
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        input: &str,
-        output: &str,
-        fragment_bytes: Option<&Bound<'_, PyAny>>,
-        message_capacity: Option<&Bound<'_, PyAny>>,
-        output_capacity: Option<&Bound<'_, PyAny>>,
-        overflow: &str,
-        expiry: Option<&str>,
-        processing_delay_ns: Option<&Bound<'_, PyAny>>,
-        mean_transmission_ns: Option<&Bound<'_, PyAny>>,
-        epsilon: Option<f64>,
-        weight: Option<f64>,
-        record_capacity: Option<&Bound<'_, PyAny>>,
-        run: &str,
-        node: &str,
-    ) -> PyResult<Self> {
-        let default = Config::default();
-        let link = Link {
-            processing_delay_ns: whole_or("processing_delay_ns", processing_delay_ns, 0..=SPAN_NS_MAX, 0)?,
-            mean_transmission_ns: whole_or("mean_transmission_ns", mean_transmission_ns, 0..=SPAN_NS_MAX, 0)?,
-            epsilon: epsilon.unwrap_or(default.link.epsilon),
-            weight: weight.unwrap_or(default.link.weight),
-        };
-        let config = Config {
-            input: input.into(),
-            output: output.into(),
-            fragment_bytes: whole_or("fragment_bytes", fragment_bytes, 1..=u32::MAX, default.fragment_bytes)?,
-            message_capacity: whole_or(
-                "message_capacity",
-                message_capacity,
-                1..=MESSAGES_MAX,
-                default.message_capacity,
-            )?,
-            output_capacity: whole_or(
-                "output_capacity",
-                output_capacity,
-                1..=1 << 24,
-                default.output_capacity,
-            )?,
-            overflow: Overflow::named(overflow).map_err(Raise::raise)?,
-            expiry: expiry.map(Expiry::named).transpose().map_err(Raise::raise)?,
-            link,
-            record_capacity: whole_or("record_capacity", record_capacity, 0..=RECORDS_MAX, 0)?,
-            run: run.into(),
-            node: node.into(),
-        };
+    #[pyo3(signature = (**options))]
+    fn new(options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let options = Options::new(options)?;
+        let config = engine_config(&options)?;
+        options.finish("Engine")?;
         Ok(Self {
             core: Engine::new(config).map_err(Raise::raise)?,
             frame: Vec::new(),
@@ -138,14 +88,9 @@ impl PyEngine {
         burst: Option<&Bound<'_, PyAny>>,
         jitter_ns: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u32> {
-        let default = Offer::default().bounds;
-        let largest = whole_or("max_size_bytes", max_size_bytes, 1..=LIMIT_BYTES, default.limit_bytes)?;
-        let bounds = Bounds {
-            capacity: whole_or("capacity", capacity, 1..=CAPACITY_MAX, default.capacity)?,
-            // What a client offers is the payload; what is queued is the frame.
-            limit_bytes: largest.saturating_add(HEADER_BYTES as u32),
-        };
-        let offer = Offer { bounds, limit: limit(min_sep_ns, burst, jitter_ns)? };
+        let arguments =
+            OfferArguments { capacity, max_size_bytes, min_sep_ns, burst, jitter_ns, ..Default::default() };
+        let offer = arguments.offer()?;
         let (client, topic) = (ClientId(id("client", client)?), TopicId(id("topic", topic)?));
         let flow = self.core.advertise(client, topic, &offer).map_err(Raise::raise)?;
         self.sequences.insert(flow, 0);
@@ -237,7 +182,7 @@ impl PyEngine {
 
     /// Spends one quantum: None when nothing waits, else "fragment", "expired" or "forwarded", and to how many clients.
     fn step(&mut self, now: &Bound<'_, PyAny>) -> PyResult<Option<(&'static str, usize)>> {
-        Ok(self.core.step(instant("now", now)?).map(|step| match step {
+        Ok(self.core.step(instant("now", now)?).map(|quantum| match quantum.step {
             Step::Fragment => ("fragment", 0),
             Step::Expired => ("expired", 0),
             Step::Forwarded(clients) => ("forwarded", clients),
@@ -277,16 +222,7 @@ impl PyEngine {
 
     /// W, MatrixIN and MatrixOUT as they are now.
     fn views<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let views = self.core.views();
-        let names = PyDict::new(py);
-        names.set_item("client_numbers", views.clients.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
-        names.set_item("topic_numbers", views.topics.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
-        names.set_item("clients", views.clients.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
-        names.set_item("topics", views.topics.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
-        names.set_item("shares", views.shares.into_iter().map(PyShare).collect::<Vec<_>>())?;
-        names.set_item("matrix_in", ones(views.matrix_in))?;
-        names.set_item("matrix_out", ones(views.matrix_out))?;
-        Ok(names)
+        views_dict(py, self.core.views())
     }
 
     /// What became of messages, of one topic or of all.
@@ -303,9 +239,7 @@ impl PyEngine {
                 .counters(TopicId(topic))
                 .ok_or_else(|| ChangeError::unknown("topic", topic).raise())?,
         };
-        let named = PyDict::new(py);
-        counters.named().iter().try_for_each(|(name, count)| named.set_item(name, count))?;
-        Ok(named)
+        counters_dict(py, &counters)
     }
 
     /// The records since the last drain; None if none are kept.
@@ -333,31 +267,28 @@ fn block(attributes: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     }
 }
 
-/// One message per `min_sep_ns`, if that is given.
-fn limit(
-    min_sep_ns: Option<&Bound<'_, PyAny>>,
-    burst: Option<&Bound<'_, PyAny>>,
-    jitter_ns: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<Limit>> {
-    let Some(min_sep_ns) = min_sep_ns else {
-        return match burst.or(jitter_ns) {
-            None => Ok(None),
-            Some(_) => {
-                let expected = "a separation that burst and jitter_ns go with";
-                Err(exception("InvalidInput", ("min_sep_ns", "None", expected)))
-            }
-        };
-    };
-    Ok(Some(Limit {
-        count: 1,
-        period_ns: whole("min_sep_ns", min_sep_ns, 1..=Nanos::MAX)?,
-        burst: Burst::messages(whole_or("burst", burst, 1..=i64::MAX, 1)?),
-        jitter_ns: whole_or("jitter_ns", jitter_ns, 0..=Nanos::MAX, 0)?,
-    }))
-}
-
 fn ones(matrix: Vec<Vec<bool>>) -> Vec<Vec<u32>> {
     matrix.into_iter().map(|row| row.into_iter().map(u32::from).collect()).collect()
+}
+
+/// Views with their names.
+pub(crate) fn views_dict(py: Python<'_>, views: Views) -> PyResult<Bound<'_, PyDict>> {
+    let names = PyDict::new(py);
+    names.set_item("client_numbers", views.clients.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
+    names.set_item("topic_numbers", views.topics.iter().map(|(id, _)| id.0).collect::<Vec<_>>())?;
+    names.set_item("clients", views.clients.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
+    names.set_item("topics", views.topics.into_iter().map(|(_, name)| name).collect::<Vec<_>>())?;
+    names.set_item("shares", views.shares.into_iter().map(PyShare).collect::<Vec<_>>())?;
+    names.set_item("matrix_in", ones(views.matrix_in))?;
+    names.set_item("matrix_out", ones(views.matrix_out))?;
+    Ok(names)
+}
+
+/// Counters by name.
+pub(crate) fn counters_dict<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
+    let named = PyDict::new(py);
+    counters.named().iter().try_for_each(|(name, count)| named.set_item(name, count))?;
+    Ok(named)
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -8,7 +8,9 @@ mod frame;
 mod input;
 mod matching;
 mod number;
+mod options;
 mod output;
+mod plane;
 mod policer;
 mod record;
 
@@ -22,6 +24,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     input::register(module)?;
     matching::register(module)?;
     output::register(module)?;
+    plane::register(module)?;
     policer::register(module)?;
     record::register(module)?;
     Ok(())

@@ -12,6 +12,8 @@ pub struct Delivery<'a> {
     pub topic: TopicId,
     /// Who published it.
     pub source: ClientId,
+    /// When it came in.
+    pub ingress_ns: Nanos,
     /// The client's subscriptions that it matched.
     pub subscriptions: &'a [SubscriptionId],
 }

@@ -39,6 +39,15 @@ pub enum Step {
     Forwarded(usize),
 }
 
+/// One quantum: what it did, and on whose message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantum {
+    /// The flow that was served.
+    pub flow: FlowId,
+    /// What was done.
+    pub step: Step,
+}
+
 impl Engine {
     /// Takes in a data frame of `client`: `frame` is what `data` was decoded from.
     #[inline]
@@ -97,17 +106,18 @@ impl Engine {
 
     /// Spends one quantum; `None` when nothing waits. Ask again when the quantum is over.
     #[inline]
-    pub fn step(&mut self, now: Nanos) -> Option<Step> {
+    pub fn step(&mut self, now: Nanos) -> Option<Quantum> {
         let served = self.stage.next(now, &mut self.queues)?;
+        let flow = served.flow;
         if !served.complete {
-            return Some(Step::Fragment);
+            return Some(Quantum { flow, step: Step::Fragment });
         }
-        let step = self.forward(now, served.message, served.flow);
+        let step = self.forward(now, served.message, flow);
         self.queues.store.release(served.message);
-        if self.queues.is_drained(served.flow) {
-            self.drained(served.flow);
+        if self.queues.is_drained(flow) {
+            self.drained(flow);
         }
-        Some(step)
+        Some(Quantum { flow, step })
     }
 
     /// A message has had its last quantum.
@@ -190,7 +200,13 @@ impl Engine {
         });
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let entry = self.tables.clients.get_mut(client.0);
-        match entry.map(|entry| entry.output.push(now, outgoing, &self.scratch.terms, &mut lost)) {
+        let admission = entry.map(|entry| {
+            if !std::mem::replace(&mut entry.ready, true) {
+                self.ready.push(client);
+            }
+            entry.output.push(now, outgoing, &self.scratch.terms, &mut lost)
+        });
+        match admission {
             Some(Ok(Admission::Queued | Admission::Refused)) => {}
             Some(Ok(Admission::Disconnect)) => self.note_overflow(client),
             Some(Err(_)) | None => lost.push(Lost { token: outgoing.token, reason: Reason::Refused }),
@@ -230,6 +246,7 @@ impl Engine {
             frame,
             topic: waiting.topic,
             source: waiting.source,
+            ingress_ns: self.queues.store.message(waiting.message).ingress_ns,
             subscriptions: &waiting.subscriptions,
         })
     }
@@ -261,6 +278,12 @@ impl Engine {
     /// The client that publishes an open flow.
     pub fn owner(&self, flow: FlowId) -> Option<ClientId> {
         self.queues.owner(flow).map(|(client, _)| client)
+    }
+
+    /// Messages that wait in the flow that a client has or had on a topic.
+    pub fn waiting_in(&self, client: ClientId, topic: TopicId) -> u32 {
+        let flow = self.tables.client(client).and_then(|entry| entry.flow(topic));
+        flow.map_or(0, |flow| self.queues.waiting(flow))
     }
 
     /// Messages that wait for a client.

@@ -13,6 +13,7 @@
 mod counters;
 mod delivery;
 mod forward;
+mod losses;
 mod primitives;
 mod recording;
 mod tables;
@@ -29,11 +30,13 @@ use crate::record::Columns;
 
 pub use counters::Counters;
 pub use delivery::Delivery;
-pub use forward::{IngestError, Step};
+pub use forward::{IngestError, Quantum, Step};
+pub use losses::{Cause, Loss};
 pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
 pub use view::Views;
 
 use delivery::Deliveries;
+use losses::Losses;
 use tables::Tables;
 
 /// How an engine is made. Everything else changes while it runs.
@@ -95,6 +98,9 @@ pub struct Engine {
     scratch: Scratch,
     /// Clients whose queue was full while the overflow policy is to disconnect them.
     overflowed: Vec<ClientId>,
+    /// Clients for which something was queued since they were last named, each once.
+    ready: Vec<ClientId>,
+    losses: Losses,
 }
 
 #[derive(Debug, Default)]
@@ -128,6 +134,8 @@ impl Engine {
             records,
             scratch: Scratch::default(),
             overflowed: Vec::new(),
+            ready: Vec::new(),
+            losses: Losses::default(),
         })
     }
 
@@ -154,6 +162,22 @@ impl Engine {
             self.tables.client_mut(*client).into_iter().for_each(|entry| entry.overflowed = false);
         }
         clients
+    }
+
+    /// Topics that are there, from a number on, in the order of their numbers.
+    pub fn topics_from(&self, first: TopicId) -> impl Iterator<Item = TopicId> {
+        let there = self.tables.topics.iter_from(first.0).filter(|(_, topic)| !topic.gone);
+        there.map(|(number, _)| TopicId(number))
+    }
+
+    /// A client for which something was queued since it was last named, if there is one.
+    #[inline]
+    pub fn pop_ready(&mut self) -> Option<ClientId> {
+        let client = self.ready.pop()?;
+        if let Some(entry) = self.tables.clients.get_mut(client.0) {
+            entry.ready = false;
+        }
+        Some(client)
     }
 
     /// Messages that wait for the input stage.

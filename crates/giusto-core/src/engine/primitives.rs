@@ -71,6 +71,7 @@ impl Engine {
             live_flows: 0,
             pending: 0,
             overflowed: false,
+            ready: false,
             output,
             flows,
             subscriptions,
@@ -86,10 +87,22 @@ impl Engine {
     /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
     /// published is still forwarded.
     pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
+        self.retire(id)?;
+        self.abandon(id);
+        if let Some(client) = self.tables.clients.get_mut(id.0) {
+            client.gone = true;
+            self.tables.client_names.remove(&client.name);
+        }
+        self.overflowed.retain(|&client| client != id);
+        self.ready.retain(|&client| client != id);
+        self.tables.forget_client(id);
+        Ok(())
+    }
+
+    /// Ends all flows and subscriptions of a client that will disconnect; what waits for it can still be taken.
+    pub fn retire(&mut self, id: ClientId) -> Result<(), ChangeError> {
         let client = self.tables.client_mut(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
         let (flows, subscriptions) = (client.flows.clone(), std::mem::take(&mut client.subscriptions));
-        let name = client.name.clone();
-        self.tables.client_names.remove(&name);
         for subscription in subscriptions {
             self.unsubscribe(subscription)?;
         }
@@ -98,12 +111,6 @@ impl Engine {
                 self.unadvertise(flow)?;
             }
         }
-        self.abandon(id);
-        if let Some(client) = self.tables.clients.get_mut(id.0) {
-            client.gone = true;
-        }
-        self.overflowed.retain(|&client| client != id);
-        self.tables.forget_client(id);
         Ok(())
     }
 
@@ -269,6 +276,11 @@ impl Engine {
         }
         self.tables.forget_subscription(id);
         Ok(())
+    }
+
+    /// The client that a subscription belongs to.
+    pub fn subscriber(&self, id: SubscriptionId) -> Option<ClientId> {
+        self.tables.subscriptions.get(id.0).filter(|entry| !entry.gone).map(|entry| entry.client)
     }
 
     /// The topic called `name`.

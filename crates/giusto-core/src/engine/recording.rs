@@ -1,6 +1,8 @@
 //! Says what became of each message: in the counters always, in the records if they are kept.
 
+use crate::engine::delivery::Waiting;
 use crate::engine::forward::data;
+use crate::engine::losses::{Cause, Loss};
 use crate::engine::tables::Flow;
 use crate::engine::{Counters, Engine, has_passed};
 use crate::frame::Data;
@@ -24,7 +26,10 @@ impl Engine {
             Outcome::Policed => counters.policed += 1,
             _ => counters.overflow += 1,
         });
-        let seen = seen(now, self.min_sep_ns(FlowId(data.header.stream)), topic, client, data);
+        let flow = FlowId(data.header.stream);
+        let cause = if outcome == Outcome::Policed { Cause::Policed } else { Cause::Overflow };
+        self.losses.note(Loss { client, topic, flow: Some(flow), cause });
+        let seen = seen(now, self.min_sep_ns(flow), topic, client, data);
         if let Some(records) = &mut self.records {
             records.push(&Record { outcome, ..seen });
         }
@@ -36,7 +41,8 @@ impl Engine {
         self.count(topic, |counters| counters.expired += 1);
         let entry = self.queues.store.message(message);
         let Some(data) = data(self.queues.store.frame(message)) else { return };
-        let client = ClientId(data.header.source);
+        let (client, flow) = (ClientId(data.header.source), Some(entry.flow));
+        self.losses.note(Loss { client, topic, flow, cause: Cause::Expired });
         let seen = seen(entry.ingress_ns, self.min_sep_ns(entry.flow), topic, client, &data);
         let t_selected_ns = Some(entry.selected_ns);
         if let Some(records) = &mut self.records {
@@ -56,6 +62,14 @@ impl Engine {
     /// A delivery ended without going out.
     #[cold]
     pub(super) fn close(&mut self, token: u32, outcome: Outcome) {
+        if let Some(&Waiting { client, topic, .. }) = self.deliveries.get(token) {
+            let cause = match outcome {
+                Outcome::Expired => Cause::ExpiredWaiting,
+                Outcome::Lost => Cause::Abandoned,
+                _ => Cause::Dropped,
+            };
+            self.losses.note(Loss { client, topic, flow: None, cause });
+        }
         self.record_delivery(token, outcome, None);
         self.finish(token);
     }

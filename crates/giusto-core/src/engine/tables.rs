@@ -68,7 +68,12 @@ impl<T> Slots<T> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.entries.iter().enumerate().filter_map(|(number, entry)| Some((number as u32, entry.as_ref()?)))
+        self.iter_from(0)
+    }
+
+    pub(super) fn iter_from(&self, first: u32) -> impl Iterator<Item = (u32, &T)> {
+        let entries = self.entries.iter().enumerate().skip(first as usize);
+        entries.filter_map(|(number, entry)| Some((number as u32, entry.as_ref()?)))
     }
 }
 
@@ -83,6 +88,8 @@ pub(super) struct Client {
     pub(super) pending: u32,
     /// Its queue was full and nobody has been told yet.
     pub(super) overflowed: bool,
+    /// It is among those for which something was queued.
+    pub(super) ready: bool,
     pub(super) output: OutputQueue,
     /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,

@@ -1,0 +1,154 @@
+//! Connections by number: slots are used again, numbers never.
+
+use std::net::SocketAddr;
+
+use giusto_core::id::{ClientId, FlowId};
+
+const SLOT_BITS: u32 = 24;
+
+/// A connection. The lower 24 bits are its slot, the others say which connection of that slot it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnId(pub u64);
+
+impl ConnId {
+    /// A small number that connections which are there have each for itself: an index for tables beside the hub's.
+    #[inline]
+    pub fn slot(self) -> usize {
+        (self.0 & ((1 << SLOT_BITS) - 1)) as usize
+    }
+
+    fn next(self) -> Self {
+        Self(self.0 + (1 << SLOT_BITS))
+    }
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing came yet.
+    Hello,
+    /// Hello came; the control plane decides on the rest.
+    Greeted,
+    /// It is a client.
+    Open,
+    /// Only what waits and the last frame go out; what comes in is not looked at.
+    Leaving,
+}
+
+/// Where the data of a connection goes as datagrams.
+#[derive(Debug)]
+pub(super) struct DatagramPeer {
+    pub(super) address: SocketAddr,
+    /// A frame that did not fit into the last datagram.
+    pub(super) held: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(super) struct Conn {
+    pub(super) id: ConnId,
+    pub(super) state: State,
+    pub(super) client: Option<ClientId>,
+    pub(super) datagrams: Option<DatagramPeer>,
+    /// Frames that go out before any data.
+    pub(super) outbox: Vec<u8>,
+    /// The last frame, once there is one.
+    pub(super) farewell: Vec<u8>,
+    pub(super) reason: Option<String>,
+    pub(super) dirty: bool,
+    pub(super) flows: Vec<FlowId>,
+    /// Messages of flows that have ended.
+    pub(super) served: u64,
+}
+
+#[derive(Debug)]
+enum Place {
+    Taken(Box<Conn>),
+    /// The number that the next connection here will have.
+    Free(ConnId),
+}
+
+/// All connections.
+#[derive(Debug, Default)]
+pub(super) struct Conns {
+    places: Vec<Place>,
+    free: Vec<u32>,
+}
+
+impl Conns {
+    pub(super) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    pub(super) fn insert(&mut self) -> ConnId {
+        let slot = self.free.pop().map_or(self.places.len(), |slot| slot as usize);
+        let id = match self.places.get(slot) {
+            Some(Place::Free(id)) => *id,
+            _ => ConnId(slot as u64),
+        };
+        let conn = Place::Taken(Box::new(Conn {
+            id,
+            state: State::Hello,
+            client: None,
+            datagrams: None,
+            outbox: Vec::new(),
+            farewell: Vec::new(),
+            reason: None,
+            dirty: false,
+            flows: Vec::new(),
+            served: 0,
+        }));
+        match self.places.get_mut(slot) {
+            Some(place) => *place = conn,
+            None => self.places.push(conn),
+        }
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: ConnId) -> Option<Box<Conn>> {
+        self.get(id)?;
+        let place = self.places.get_mut(id.slot())?;
+        let Place::Taken(conn) = std::mem::replace(place, Place::Free(id.next())) else { return None };
+        self.free.push(id.slot() as u32);
+        Some(conn)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: ConnId) -> Option<&Conn> {
+        match self.places.get(id.slot()) {
+            Some(Place::Taken(conn)) if conn.id == id => Some(conn),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
+        match self.places.get_mut(id.slot()) {
+            Some(Place::Taken(conn)) if conn.id == id => Some(conn),
+            _ => None,
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Conn> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Taken(conn) => Some(&**conn),
+            Place::Free(_) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_used_again_but_a_number_never() {
+        let mut conns = Conns::default();
+        let first = conns.insert();
+        conns.remove(first);
+        let second = conns.insert();
+        assert_eq!((first.slot(), second.slot()), (0, 0));
+        assert!(first != second && conns.get(first).is_none() && conns.get(second).is_some());
+        assert!(conns.remove(first).is_none());
+        assert_eq!(conns.len(), 1);
+    }
+}

@@ -1,0 +1,160 @@
+//! What the control plane may ask: each call is done as a whole or refused as a whole.
+
+use std::net::SocketAddr;
+
+use giusto_core::engine::{Need, Offer, Views};
+use giusto_core::error::{ChangeError, Invalid};
+use giusto_core::frame::Frame;
+use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
+use giusto_core::input::Share;
+use giusto_core::matching::Filter;
+use giusto_core::queue::CAPACITY_MAX;
+use giusto_core::record::Batch;
+
+use super::conn::{ConnId, DatagramPeer};
+use super::{Hub, State, code};
+
+/// Bytes of control frames that may wait for a connection that does not read them.
+const OUTBOX_BYTES_MAX: usize = 64 << 20;
+
+impl Hub {
+    /// The connection is a client from now on, whose data goes to and comes from `datagrams`, if given.
+    pub fn connect(
+        &mut self,
+        id: ConnId,
+        name: &str,
+        datagrams: Option<SocketAddr>,
+    ) -> Result<ClientId, ChangeError> {
+        match self.conns.get(id).map(|conn| conn.state) {
+            Some(State::Greeted) => {}
+            Some(State::Open) => return Err(ChangeError::duplicate("client", name)),
+            _ => return Err(unknown(id)),
+        }
+        if datagrams.is_some_and(|address| self.datagram_peers.contains_key(&address)) {
+            let value = datagrams.map_or_else(String::new, |address| address.to_string());
+            return Err(Invalid::new("udp", value, "an address that no other client has").into());
+        }
+        let client = self.engine.connect(name)?;
+        if client.index() >= self.conn_of.len() {
+            self.conn_of.resize(client.index() + 1, None);
+        }
+        self.conn_of[client.index()] = Some(id);
+        if let Some(address) = datagrams {
+            self.datagram_peers.insert(address, id);
+        }
+        if let Some(conn) = self.conns.get_mut(id) {
+            conn.state = State::Open;
+            conn.client = Some(client);
+            conn.datagrams = datagrams.map(|address| DatagramPeer { address, held: Vec::new() });
+        }
+        Ok(client)
+    }
+
+    /// A topic exists from now on.
+    pub fn declare(&mut self, name: &str, share: Share) -> Result<TopicId, ChangeError> {
+        let topic = self.engine.declare(name, share)?;
+        self.delays.forget(topic);
+        Ok(topic)
+    }
+
+    /// A topic that nobody publishes on is gone.
+    pub fn forget(&mut self, topic: TopicId) -> Result<(), ChangeError> {
+        self.engine.forget(topic)
+    }
+
+    /// Allots another share to a topic.
+    pub fn allot(&mut self, topic: TopicId, share: Share) -> Result<(), ChangeError> {
+        self.engine.allot(topic, share)
+    }
+
+    /// The connection publishes on the topic from now on. It may send as many messages as the offer's queue holds;
+    /// those of an earlier flow that still wait do not take their places.
+    pub fn advertise(&mut self, id: ConnId, topic: TopicId, offer: &Offer) -> Result<FlowId, ChangeError> {
+        let client = self.client(id)?;
+        let inherited = self.engine.waiting_in(client, topic);
+        let mut offer = *offer;
+        let capacity = offer.bounds.capacity;
+        offer.bounds.capacity = capacity.saturating_add(inherited).min(CAPACITY_MAX.max(capacity));
+        let flow = self.engine.advertise(client, topic, &offer)?;
+        if let Some(conn) = self.conns.get_mut(id) {
+            conn.flows.push(flow);
+            let portion = if conn.datagrams.is_some() { 0 } else { (capacity / 4).max(1) };
+            self.flows.begin(flow, id, portion, inherited);
+        }
+        Ok(flow)
+    }
+
+    /// A flow of the connection ends; what waits in it is still forwarded.
+    pub fn unadvertise(&mut self, id: ConnId, flow: FlowId) -> Result<(), ChangeError> {
+        let client = self.client(id)?;
+        if self.engine.owner(flow) != Some(client) {
+            return Err(ChangeError::unknown("flow", flow.0));
+        }
+        self.engine.unadvertise(flow)?;
+        let served = self.flows.end(flow);
+        if let Some(conn) = self.conns.get_mut(id) {
+            conn.flows.retain(|&other| other != flow);
+            conn.served += served;
+        }
+        Ok(())
+    }
+
+    /// The connection receives what matches from now on.
+    pub fn subscribe(
+        &mut self,
+        id: ConnId,
+        pattern: &str,
+        filter: Option<&Filter>,
+        need: &Need,
+    ) -> Result<SubscriptionId, ChangeError> {
+        let client = self.client(id)?;
+        self.engine.subscribe(client, pattern, filter, need)
+    }
+
+    /// A subscription of the connection ends; what already waits for it is still delivered.
+    pub fn unsubscribe(&mut self, id: ConnId, subscription: SubscriptionId) -> Result<(), ChangeError> {
+        let client = self.client(id)?;
+        if self.engine.subscriber(subscription) != Some(client) {
+            return Err(ChangeError::unknown("subscription", subscription.0));
+        }
+        self.engine.unsubscribe(subscription)
+    }
+
+    /// Sends a control frame, in order with all that was sent before. One that does not read them is closed.
+    pub fn send(&mut self, now: Nanos, id: ConnId, body: &[u8]) -> Result<(), ChangeError> {
+        let conn =
+            self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
+        if conn.outbox.len() + body.len() > OUTBOX_BYTES_MAX {
+            self.part_at_once(now, id, code::SLOW, "too slow: control frames are not read");
+            return Ok(());
+        }
+        self.enqueue(id, &Frame::Control(body));
+        Ok(())
+    }
+
+    /// Sends what waits, then an error frame (a goodbye if `code` is 0), and lets the connection go.
+    pub fn close(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) -> Result<(), ChangeError> {
+        self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
+        self.part(now, id, code, text);
+        Ok(())
+    }
+
+    /// W, MatrixIN and MatrixOUT. The whole broker waits for as long as it takes.
+    pub fn views(&self) -> Views {
+        self.engine.views()
+    }
+
+    /// The records since the last drain, if any are kept.
+    pub fn drain_records(&mut self) -> Option<Batch> {
+        self.engine.drain_records()
+    }
+
+    fn client(&self, id: ConnId) -> Result<ClientId, ChangeError> {
+        let conn = self.conns.get(id).filter(|conn| conn.state == State::Open);
+        conn.and_then(|conn| conn.client).ok_or_else(|| unknown(id))
+    }
+}
+
+fn unknown(id: ConnId) -> ChangeError {
+    ChangeError::unknown("connection", id.0)
+}

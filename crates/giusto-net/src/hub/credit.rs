@@ -1,0 +1,97 @@
+//! When a publisher gets its credits back: for each message that has left the input stage or was not taken in, in
+//! portions of a quarter of the queue.
+
+use giusto_core::engine::{Quantum, Step};
+use giusto_core::frame::{Credit, Frame};
+use giusto_core::id::FlowId;
+
+use super::conn::ConnId;
+use super::{Hub, State};
+
+/// One flow as seen from its connection.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    conn: Option<ConnId>,
+    /// Messages whose credit has not been given back.
+    owed: u32,
+    /// Credits are given back when this many are owed; 0: this flow has none.
+    portion: u32,
+    /// Messages of an earlier flow that are still served under this number, and for which nothing is owed.
+    inherited: u32,
+    served: u64,
+}
+
+/// All flows by number.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    entries: Vec<Entry>,
+}
+
+impl Flows {
+    /// A flow begins, with `inherited` messages of an earlier one before its own.
+    pub(super) fn begin(&mut self, flow: FlowId, conn: ConnId, portion: u32, inherited: u32) {
+        if flow.index() >= self.entries.len() {
+            self.entries.resize(flow.index() + 1, Entry::default());
+        }
+        self.entries[flow.index()] = Entry { conn: Some(conn), portion, inherited, ..Entry::default() };
+    }
+
+    /// A flow ends; returns how many messages of it were served.
+    pub(super) fn end(&mut self, flow: FlowId) -> u64 {
+        self.entries.get_mut(flow.index()).map_or(0, |entry| {
+            entry.conn = None;
+            std::mem::take(&mut entry.served)
+        })
+    }
+
+    pub(super) fn served(&self, flow: FlowId) -> u64 {
+        self.entries.get(flow.index()).map_or(0, |entry| entry.served)
+    }
+
+    /// A place is free again; returns a portion that is due, and to whom.
+    #[inline]
+    fn owe(&mut self, flow: FlowId) -> Option<(ConnId, u32)> {
+        let entry = self.entries.get_mut(flow.index())?;
+        if entry.inherited > 0 {
+            entry.inherited -= 1;
+            return None;
+        }
+        entry.owed += 1;
+        if entry.owed < entry.portion || entry.portion == 0 {
+            return None;
+        }
+        entry.conn.map(|conn| (conn, std::mem::take(&mut entry.owed)))
+    }
+
+    #[inline]
+    fn count(&mut self, flow: FlowId) {
+        if let Some(entry) = self.entries.get_mut(flow.index()) {
+            entry.served += 1;
+        }
+    }
+}
+
+impl Hub {
+    /// A quantum was spent: its client has been served, and gets credit if the message is through.
+    #[inline]
+    pub(super) fn settle(&mut self, quantum: Quantum) {
+        if quantum.step != Step::Fragment {
+            self.flows.count(quantum.flow);
+            self.repay(quantum.flow);
+        }
+    }
+
+    /// A message of the flow is through, or was not taken in.
+    #[inline]
+    pub(super) fn repay(&mut self, flow: FlowId) {
+        if let Some((conn, amount)) = self.flows.owe(flow) {
+            self.give(flow, conn, amount);
+        }
+    }
+
+    fn give(&mut self, flow: FlowId, conn: ConnId, amount: u32) {
+        if self.conns.get(conn).is_some_and(|conn| conn.state == State::Open) {
+            self.enqueue(conn, &Frame::Credit(Credit { stream: flow.0, amount }));
+        }
+    }
+}

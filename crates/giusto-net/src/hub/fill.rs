@@ -1,0 +1,102 @@
+//! What goes out to a client next: control frames, then what the output stage chooses, then the last frame.
+
+use std::net::SocketAddr;
+
+use giusto_core::id::{ClientId, Nanos};
+
+use super::conn::ConnId;
+use super::{Hub, State, mark};
+
+/// Largest datagram.
+const DATAGRAM_BYTES_MAX: usize = 65_507;
+/// Frames are put together up to this size where datagrams would be cut into packets.
+const PACKET_BYTES: usize = 1_400;
+
+/// What is left for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    /// Nothing.
+    All,
+    /// More than fitted: it is among the dirty ones again.
+    Part,
+    /// The last frame is in: close when it is out.
+    Last,
+}
+
+impl Hub {
+    /// Appends what goes to the connection to `out` until that has `limit_bytes` or more.
+    pub fn fill(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>, limit_bytes: usize) -> Filled {
+        let Some(conn) = self.conns.get_mut(id) else { return Filled::All };
+        if !conn.outbox.is_empty() {
+            out.append(&mut conn.outbox);
+            conn.outbox = Vec::new();
+        }
+        let drained = match (conn.client, &conn.datagrams) {
+            (Some(client), None) => self.fill_data(now, client, out, limit_bytes),
+            (Some(client), Some(peer)) => peer.held.is_empty() && self.engine.waiting_for(client) == 0,
+            (None, _) => true,
+        };
+        let Some(conn) = self.conns.get_mut(id) else { return Filled::All };
+        if !drained {
+            mark(&mut self.dirty, conn);
+            return Filled::Part;
+        }
+        if conn.state != State::Leaving {
+            return Filled::All;
+        }
+        out.append(&mut conn.farewell);
+        Filled::Last
+    }
+
+    /// Whether all data that waited is in `out`.
+    #[inline]
+    fn fill_data(&mut self, now: Nanos, client: ClientId, out: &mut Vec<u8>, limit_bytes: usize) -> bool {
+        while out.len() < limit_bytes {
+            let Some(token) = self.engine.take(now, client) else { return true };
+            if let Some(delivery) = self.engine.delivery(token) {
+                out.extend_from_slice(delivery.frame);
+                self.delays.record(delivery.topic, now - delivery.ingress_ns);
+            }
+            self.engine.finish(token);
+        }
+        self.engine.waiting_for(client) == 0
+    }
+
+    /// Where the connection's data goes as datagrams, if it does.
+    pub fn datagram_address(&self, id: ConnId) -> Option<SocketAddr> {
+        self.conns.get(id)?.datagrams.as_ref().map(|peer| peer.address)
+    }
+
+    /// Appends the next datagram to the empty `out`; false if nothing waits. A frame that fits into none goes with
+    /// the control frames.
+    pub fn fill_datagram(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>) -> bool {
+        let Some(conn) = self.conns.get_mut(id) else { return false };
+        let (Some(client), Some(peer)) = (conn.client, conn.datagrams.as_mut()) else { return false };
+        let limit = if peer.address.ip().is_loopback() { DATAGRAM_BYTES_MAX } else { PACKET_BYTES };
+        let mut spilled = false;
+        out.append(&mut peer.held);
+        while out.len() < limit {
+            let Some(token) = self.engine.take(now, client) else { break };
+            if let Some(delivery) = self.engine.delivery(token) {
+                self.delays.record(delivery.topic, now - delivery.ingress_ns);
+                let bytes = delivery.frame.len();
+                if bytes > DATAGRAM_BYTES_MAX {
+                    conn.outbox.extend_from_slice(delivery.frame);
+                    spilled = true;
+                } else if out.is_empty() || out.len() + bytes <= limit {
+                    out.extend_from_slice(delivery.frame);
+                } else {
+                    peer.held.extend_from_slice(delivery.frame);
+                }
+            }
+            self.engine.finish(token);
+            if !peer.held.is_empty() {
+                break;
+            }
+        }
+        if spilled {
+            mark(&mut self.dirty, conn);
+        }
+        !out.is_empty()
+    }
+}

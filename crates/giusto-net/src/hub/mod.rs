@@ -1,0 +1,380 @@
+//! The broker as one state machine: bytes of clients in, bytes for clients out, calls of the control plane.
+//!
+//! ```text
+//! receive: frames of one connection ─▶ engine.ingest, or an event for the control plane
+//! step:    one quantum of the engine; its flow gets its credit back
+//! fill:    control frames, then what the output stage chooses, as bytes for one connection
+//! ```
+//!
+//! A connection goes through four states:
+//!
+//! ```text
+//! Hello ──hello──▶ Greeted ──connect()──▶ Open ──close(), error──▶ Leaving ──last frame out──▶ gone
+//!   └────────────────┴── handshake too slow ──────────────────────▶ Leaving
+//! ```
+//!
+//! It does no I/O and reads no clock: whoever drives it (the data thread, a test) owns the sockets.
+
+mod conn;
+mod control;
+mod credit;
+mod fill;
+mod receive;
+mod status;
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+
+use giusto_core::engine::{Config, Engine};
+use giusto_core::error::Invalid;
+use giusto_core::frame::{Decoder, Failure, Frame, Hello, LIMIT_BYTES, VERSION};
+use giusto_core::id::{ClientId, Nanos};
+use giusto_core::output::Overflow;
+
+pub use conn::ConnId;
+pub use fill::Filled;
+pub use receive::{Hold, Received};
+pub use status::{ClientStatus, Delays, LossOf, Refusals, TopicStatus};
+
+use conn::{Conn, Conns, State};
+use credit::Flows;
+
+/// Numbers in error frames.
+pub mod code {
+    /// Bytes that are not what the protocol allows.
+    pub const PROTOCOL: u32 = 1;
+    /// Something other than Connect came first.
+    pub const NOT_CONNECTED: u32 = 2;
+    /// As many connections as there may be.
+    pub const OVERLOAD: u32 = 3;
+    /// A subscriber that is to be disconnected when its queue is full.
+    pub const SLOW: u32 = 4;
+    /// Hello and Connect did not come in time.
+    pub const HANDSHAKE: u32 = 5;
+    /// The broker stops.
+    pub const SHUTDOWN: u32 = 6;
+}
+
+/// How a hub is made.
+#[derive(Clone, Debug)]
+pub struct HubConfig {
+    /// The pipeline.
+    pub engine: Config,
+    /// Longest frame taken from a client.
+    pub frame_limit_bytes: u32,
+    /// Time for hello and Connect.
+    pub handshake_ns: Nanos,
+    /// Connections at once at most.
+    pub connections_max: usize,
+    /// Events that may wait for the control plane before clients that would add more are held.
+    pub control_capacity: usize,
+    /// Time for the last frames of a connection that is being closed.
+    pub grace_ns: Nanos,
+}
+
+impl Default for HubConfig {
+    fn default() -> Self {
+        Self {
+            engine: Config::default(),
+            frame_limit_bytes: LIMIT_BYTES,
+            handshake_ns: 5_000_000_000,
+            connections_max: 16_384,
+            control_capacity: 4_096,
+            grace_ns: 1_000_000_000,
+        }
+    }
+}
+
+/// What the control plane is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Somebody has connected; nothing is known of them yet.
+    Opened {
+        /// The connection.
+        conn: ConnId,
+        /// Where they are.
+        address: String,
+    },
+    /// A control frame came.
+    Control {
+        /// The connection.
+        conn: ConnId,
+        /// The frame's body.
+        body: Vec<u8>,
+    },
+    /// The connection is gone.
+    Closed {
+        /// The connection.
+        conn: ConnId,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The state of a live broker.
+#[derive(Debug)]
+pub struct Hub {
+    config: HubConfig,
+    engine: Engine,
+    decoder: Decoder,
+    conns: Conns,
+    flows: Flows,
+    /// The connection of each client of the engine.
+    conn_of: Vec<Option<ConnId>>,
+    /// Connections that have something to send, each once.
+    dirty: Vec<ConnId>,
+    events: VecDeque<Event>,
+    /// Instants at which handshakes must be over, and last frames sent: both in order, since the spans are constant.
+    handshakes: VecDeque<(Nanos, ConnId)>,
+    farewells: VecDeque<(Nanos, ConnId)>,
+    datagram_peers: HashMap<SocketAddr, ConnId>,
+    delays: Delays,
+    losses: Vec<LossOf>,
+    refusals: Refusals,
+    turns: u64,
+}
+
+impl Hub {
+    /// A broker without topics and clients.
+    pub fn new(config: HubConfig) -> Result<Self, Invalid> {
+        Ok(Self {
+            engine: Engine::new(config.engine.clone())?,
+            decoder: Decoder::new(config.frame_limit_bytes),
+            conns: Conns::default(),
+            flows: Flows::default(),
+            conn_of: Vec::new(),
+            dirty: Vec::new(),
+            events: VecDeque::new(),
+            handshakes: VecDeque::new(),
+            farewells: VecDeque::new(),
+            datagram_peers: HashMap::new(),
+            delays: Delays::default(),
+            losses: Vec::new(),
+            refusals: Refusals::default(),
+            turns: 0,
+            config,
+        })
+    }
+
+    /// A connection from `address`; none if there are as many as there may be.
+    pub fn open(&mut self, now: Nanos, address: String) -> Option<ConnId> {
+        if self.conns.len() >= self.config.connections_max {
+            self.refusals.connections += 1;
+            return None;
+        }
+        let conn = self.conns.insert();
+        self.handshakes.push_back((now.saturating_add(self.config.handshake_ns), conn));
+        self.events.push_back(Event::Opened { conn, address });
+        self.enqueue(conn, &Frame::Hello(Hello { version: VERSION }));
+        Some(conn)
+    }
+
+    /// The connection is gone, whatever waited for it.
+    pub fn hang_up(&mut self, conn: ConnId, reason: &str) {
+        self.disconnect(conn);
+        let Some(gone) = self.conns.remove(conn) else { return };
+        let reason = gone.reason.unwrap_or_else(|| reason.to_owned());
+        self.events.push_back(Event::Closed { conn, reason });
+    }
+
+    /// Spends one quantum of the processor; false when nothing waits.
+    #[inline]
+    pub fn step(&mut self, now: Nanos) -> bool {
+        let Some(quantum) = self.engine.step(now) else { return false };
+        self.settle(quantum);
+        true
+    }
+
+    /// To be called after a number of steps: finds out who has something to send now.
+    pub fn gather(&mut self, now: Nanos) {
+        while let Some(client) = self.engine.pop_ready() {
+            if let Some(conn) = self.conn_of(client) {
+                self.mark(conn);
+            }
+        }
+        if self.config.engine.overflow == Overflow::Disconnect {
+            self.part_with_slow(now);
+        }
+    }
+
+    /// A connection that has something to send, if there is one.
+    #[inline]
+    pub fn pop_dirty(&mut self) -> Option<ConnId> {
+        while let Some(id) = self.dirty.pop() {
+            if let Some(conn) = self.conns.get_mut(id) {
+                conn.dirty = false;
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// How many connections have something to send.
+    #[inline]
+    pub fn dirty_count(&self) -> usize {
+        self.dirty.len()
+    }
+
+    /// The connection can send again: looks for something at the next opportunity.
+    pub fn touch(&mut self, id: ConnId) {
+        self.mark(id);
+    }
+
+    /// Whether messages wait for the input stage.
+    pub fn has_work(&self) -> bool {
+        self.engine.waiting() > 0
+    }
+
+    /// When [`Hub::expire`] has something to do.
+    pub fn next_timer(&self) -> Option<Nanos> {
+        let first = |queue: &VecDeque<(Nanos, ConnId)>| queue.front().map(|&(at, _)| at);
+        [first(&self.handshakes), first(&self.farewells)].into_iter().flatten().min()
+    }
+
+    /// Closes what is late: handshakes that are not over, last frames that are not out. Returns connections whose
+    /// time is up, to be hung up.
+    pub fn expire(&mut self, now: Nanos) -> Vec<ConnId> {
+        while let Some(id) = pop_due(&mut self.handshakes, now) {
+            if self.conns.get(id).is_some_and(|conn| matches!(conn.state, State::Hello | State::Greeted)) {
+                self.refusals.handshakes += 1;
+                self.part_at_once(now, id, code::HANDSHAKE, "no hello and Connect in time");
+            }
+        }
+        let mut late = Vec::new();
+        while let Some(id) = pop_due(&mut self.farewells, now) {
+            late.extend(self.conns.get(id).map(|_| id));
+        }
+        late
+    }
+
+    /// What the control plane has not been told yet.
+    pub fn events(&mut self) -> &mut VecDeque<Event> {
+        &mut self.events
+    }
+
+    /// Whether the control plane is told less than happens: new connections should wait.
+    pub fn is_deaf(&self) -> bool {
+        self.events.len() >= self.config.control_capacity
+    }
+
+    /// Whether nothing waits in any queue, and no connection has something to send.
+    pub fn is_drained(&self) -> bool {
+        self.engine.stored() == 0 && self.dirty.is_empty()
+    }
+
+    /// Every connection.
+    pub fn connections(&self) -> Vec<ConnId> {
+        self.conns.iter().map(|conn| conn.id).collect()
+    }
+
+    /// Counts a turn of whoever drives the hub.
+    pub fn count_turn(&mut self) {
+        self.turns += 1;
+    }
+
+    /// Turns so far.
+    pub fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// How it was made.
+    pub fn config(&self) -> &HubConfig {
+        &self.config
+    }
+
+    /// What was refused so far, to be added to by who owns the sockets.
+    pub fn refusals(&mut self) -> &mut Refusals {
+        &mut self.refusals
+    }
+
+    /// Sends a last frame and lets go of the client at once: it has broken the rules, or its queue is full.
+    pub fn part_at_once(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) {
+        self.disconnect(id);
+        self.leave(now, id, code, text);
+    }
+
+    /// Sends what waits, then a last frame.
+    pub fn part(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) {
+        let client = self.conns.get(id).and_then(|conn| conn.client);
+        if let Some(client) = client {
+            // Known to the engine as long as the connection has it.
+            let _ = self.engine.retire(client);
+        }
+        self.leave(now, id, code, text);
+    }
+
+    fn leave(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) {
+        let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state != State::Leaving) else { return };
+        let last = if code == 0 { Frame::Goodbye } else { Frame::Error(Failure { code, text }) };
+        conn.state = State::Leaving;
+        conn.reason = Some(text.to_owned());
+        // Too long a text is sent without one: there is nothing else to say.
+        let encoded = last.encode(&mut conn.farewell, LIMIT_BYTES);
+        let plain = Frame::Error(Failure { code, text: "" });
+        let _ = encoded.or_else(|_| plain.encode(&mut conn.farewell, LIMIT_BYTES));
+        self.farewells.push_back((now.saturating_add(self.config.grace_ns), id));
+        self.mark(id);
+    }
+
+    /// The engine does not know the connection's client any more.
+    fn disconnect(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get_mut(id) else { return };
+        let Some(client) = conn.client.take() else { return };
+        for flow in std::mem::take(&mut conn.flows) {
+            self.flows.end(flow);
+        }
+        if let Some(peer) = conn.datagrams.take() {
+            self.datagram_peers.remove(&peer.address);
+        }
+        self.note_losses();
+        // Known to the engine as long as the connection has it.
+        let _ = self.engine.disconnect(client);
+        self.note_losses();
+        if let Some(place) = self.conn_of.get_mut(client.index()) {
+            *place = None;
+        }
+    }
+
+    fn part_with_slow(&mut self, now: Nanos) {
+        for client in self.engine.take_overflowed() {
+            if let Some(id) = self.conn_of(client) {
+                self.part_at_once(now, id, code::SLOW, "too slow: the queue for this subscriber is full");
+            }
+        }
+    }
+
+    #[inline]
+    fn conn_of(&self, client: ClientId) -> Option<ConnId> {
+        self.conn_of.get(client.index()).copied().flatten()
+    }
+
+    /// The connection has something to send.
+    #[inline]
+    fn mark(&mut self, id: ConnId) {
+        if let Some(conn) = self.conns.get_mut(id) {
+            mark(&mut self.dirty, conn);
+        }
+    }
+
+    /// Appends a control, credit, probe or hello frame to what the connection sends before any data.
+    fn enqueue(&mut self, id: ConnId, frame: &Frame<'_>) {
+        if let Some(conn) = self.conns.get_mut(id) {
+            // Frames of a fixed length always fit; the bodies of control frames are checked where they come in.
+            let _ = frame.encode(&mut conn.outbox, u32::MAX);
+            mark(&mut self.dirty, conn);
+        }
+    }
+}
+
+/// The first connection whose instant has come.
+fn pop_due(queue: &mut VecDeque<(Nanos, ConnId)>, now: Nanos) -> Option<ConnId> {
+    queue.front().filter(|&&(at, _)| at <= now)?;
+    queue.pop_front().map(|(_, id)| id)
+}
+
+#[inline]
+fn mark(dirty: &mut Vec<ConnId>, conn: &mut Conn) {
+    if !std::mem::replace(&mut conn.dirty, true) {
+        dirty.push(conn.id);
+    }
+}

@@ -1,0 +1,196 @@
+//! What is done with the frames of a client: data into the queues, control to the control plane, probes back.
+
+use std::net::SocketAddr;
+
+use giusto_core::engine::IngestError;
+use giusto_core::frame::{Data, Decoded, Frame, Hello, PREFIX_BYTES, Probe, VERSION};
+use giusto_core::id::{ClientId, FlowId, Nanos};
+
+use super::conn::ConnId;
+use super::{Event, Hub, State, code};
+
+/// Bytes of control frames that may wait for a connection before it is not read any more.
+const OUTBOX_READ_MAX: usize = 1 << 20;
+
+/// Why the connection should not be read for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// It may go on.
+    None,
+    /// It broke an offer or met a full queue.
+    Penalty,
+    /// The control plane or the client itself must first take what waits for it: offer the rest again later.
+    Busy,
+}
+
+/// What was done with some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Bytes that are done with; the rest is to be offered again, with more behind it.
+    pub consumed: usize,
+    /// Bytes of the rest that make the next offer worth while.
+    pub needed: usize,
+    /// Whether to read on.
+    pub hold: Hold,
+}
+
+enum Next {
+    Go,
+    Wait,
+    Leave,
+}
+
+impl Hub {
+    /// Takes in all whole frames at the start of `bytes`.
+    pub fn receive(&mut self, now: Nanos, id: ConnId, bytes: &[u8]) -> Received {
+        let mut received = Received { consumed: 0, needed: PREFIX_BYTES, hold: Hold::None };
+        let client = match self.conns.get(id) {
+            Some(conn) if conn.state == State::Leaving => {
+                return Received { consumed: bytes.len(), ..received };
+            }
+            Some(conn) => conn.client,
+            None => return Received { consumed: bytes.len(), ..received },
+        };
+        loop {
+            let rest = &bytes[received.consumed..];
+            let (frame, consumed) = match self.decoder.decode(rest) {
+                Ok(Decoded::Frame { frame, consumed }) => (frame, consumed),
+                Ok(Decoded::Incomplete { needed }) => {
+                    received.needed = needed;
+                    return received;
+                }
+                Err(error) => {
+                    self.refuse(now, id, &error.to_string());
+                    return Received { consumed: bytes.len(), ..received };
+                }
+            };
+            let next = match (&frame, client) {
+                (Frame::Data(data), Some(client)) => {
+                    self.take_in(now, id, client, &rest[..consumed], data, &mut received)
+                }
+                _ => self.handle(now, id, &frame),
+            };
+            match next {
+                Next::Go => received.consumed += consumed,
+                Next::Wait => return Received { hold: Hold::Busy, ..received },
+                Next::Leave => return Received { consumed: bytes.len(), ..received },
+            }
+        }
+    }
+
+    /// A message of an open connection.
+    #[inline]
+    fn take_in(
+        &mut self,
+        now: Nanos,
+        id: ConnId,
+        client: ClientId,
+        frame: &[u8],
+        data: &Data<'_>,
+        received: &mut Received,
+    ) -> Next {
+        match self.engine.ingest(now, client, frame, data) {
+            Ok(()) => Next::Go,
+            Err(error @ (IngestError::UnknownFlow(_) | IngestError::Attributes(_))) => {
+                self.refuse(now, id, &error.to_string());
+                Next::Leave
+            }
+            Err(IngestError::Policed(_) | IngestError::Rejected(_)) => {
+                received.hold = Hold::Penalty;
+                self.repay(FlowId(data.header.stream));
+                Next::Go
+            }
+        }
+    }
+
+    /// Any other frame, or one that comes too early or too late.
+    #[cold]
+    fn handle(&mut self, now: Nanos, id: ConnId, frame: &Frame<'_>) -> Next {
+        let Some(conn) = self.conns.get(id) else { return Next::Leave };
+        let (state, outbox_bytes) = (conn.state, conn.outbox.len());
+        match (state, frame) {
+            // It left with an earlier frame of the same bytes.
+            (State::Leaving, _) => Next::Leave,
+            (_, Frame::Goodbye) => self.end(now, id, "goodbye"),
+            (_, Frame::Error(failure)) => {
+                self.end(now, id, &format!("error {}: {}", failure.code, failure.text))
+            }
+            (State::Hello, Frame::Hello(hello)) => self.greet(now, id, *hello),
+            (State::Hello, _) => self.break_off(now, id, code::PROTOCOL, "the first frame is not a hello"),
+            (_, Frame::Hello(_)) => self.break_off(now, id, code::PROTOCOL, "a second hello"),
+            (_, Frame::Control(_) | Frame::Probe(_)) if outbox_bytes > OUTBOX_READ_MAX => Next::Wait,
+            (_, Frame::Control(_)) if self.is_deaf() => Next::Wait,
+            (_, Frame::Control(body)) => {
+                self.events.push_back(Event::Control { conn: id, body: body.to_vec() });
+                Next::Go
+            }
+            (State::Greeted, _) => {
+                self.break_off(now, id, code::NOT_CONNECTED, "Connect has not been answered yet")
+            }
+            (_, Frame::Probe(probe)) => {
+                self.echo(now, id, probe);
+                Next::Go
+            }
+            // A broker is not held back by credits: its output queues have policies.
+            (_, Frame::Credit(_) | Frame::Data(_)) => Next::Go,
+        }
+    }
+
+    fn greet(&mut self, now: Nanos, id: ConnId, hello: Hello) -> Next {
+        if hello.version != VERSION {
+            let problem = format!("version {} of the protocol: this broker speaks {VERSION}", hello.version);
+            return self.break_off(now, id, code::PROTOCOL, &problem);
+        }
+        if let Some(conn) = self.conns.get_mut(id) {
+            conn.state = State::Greeted;
+        }
+        Next::Go
+    }
+
+    fn echo(&mut self, now: Nanos, id: ConnId, probe: &Probe) {
+        if !probe.echo {
+            self.enqueue(id, &Frame::Probe(Probe { echo: true, t_echoed_ns: now, ..*probe }));
+        }
+    }
+
+    /// The client has said its last word: nobody waits for an answer.
+    fn end(&mut self, now: Nanos, id: ConnId, reason: &str) -> Next {
+        self.part_at_once(now, id, 0, reason);
+        Next::Leave
+    }
+
+    fn break_off(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) -> Next {
+        self.refusals.protocol += 1;
+        self.part_at_once(now, id, code, text);
+        Next::Leave
+    }
+
+    #[cold]
+    fn refuse(&mut self, now: Nanos, id: ConnId, problem: &str) {
+        self.break_off(now, id, code::PROTOCOL, problem);
+    }
+
+    /// Takes in the frames of a datagram. What is wrong with it hurts nobody but its sender, who is not told.
+    pub fn receive_datagram(&mut self, now: Nanos, from: SocketAddr, mut bytes: &[u8]) {
+        let Some(&id) = self.datagram_peers.get(&from) else {
+            self.refusals.datagrams += 1;
+            return;
+        };
+        let Some(client) = self.conns.get(id).and_then(|conn| conn.client) else { return };
+        while !bytes.is_empty() {
+            let Ok(Decoded::Frame { frame, consumed }) = self.decoder.decode(bytes) else {
+                self.refusals.datagrams += 1;
+                return;
+            };
+            match frame {
+                Frame::Data(data) => match self.engine.ingest(now, client, &bytes[..consumed], &data) {
+                    Ok(()) | Err(IngestError::Policed(_) | IngestError::Rejected(_)) => {}
+                    Err(_) => self.refusals.datagrams += 1,
+                },
+                Frame::Probe(probe) => self.echo(now, id, &probe),
+                _ => self.refusals.datagrams += 1,
+            }
+            bytes = &bytes[consumed..];
+        }
+    }
+}

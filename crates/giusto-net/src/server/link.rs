@@ -1,0 +1,136 @@
+//! The socket of one connection: bytes that wait on either side of it.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use giusto_core::frame::PREFIX_BYTES;
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+
+use crate::hub::ConnId;
+
+/// What a read gave.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// So many bytes.
+    Bytes(usize),
+    /// None yet.
+    Nothing,
+    /// The peer is gone, or has said all.
+    End(String),
+}
+
+/// What became of a write.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    /// All is out.
+    Sent,
+    /// The rest is kept until the socket takes more.
+    Kept,
+    /// The peer is gone.
+    End(String),
+}
+
+/// One socket. Its buffers have memory only while something waits in them.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) id: ConnId,
+    fd: OwnedFd,
+    /// The start of a frame whose end has not come.
+    pub(super) partial: Vec<u8>,
+    /// Bytes that `partial` must have before it is worth looking at.
+    pub(super) needed: usize,
+    unsent: Vec<u8>,
+    sent: usize,
+    /// The last frame is among what is sent or unsent.
+    pub(super) last: bool,
+    /// Not read at the moment.
+    pub(super) held: bool,
+    interest: epoll::EventFlags,
+}
+
+impl Link {
+    /// Watches `fd` for input.
+    pub(super) fn new(id: ConnId, fd: OwnedFd, epoll: &OwnedFd) -> io::Result<Self> {
+        let interest = epoll::EventFlags::IN;
+        epoll::add(epoll, &fd, epoll::EventData::new_u64(id.0), interest)?;
+        Ok(Self {
+            id,
+            fd,
+            partial: Vec::new(),
+            needed: PREFIX_BYTES,
+            unsent: Vec::new(),
+            sent: 0,
+            last: false,
+            held: false,
+            interest,
+        })
+    }
+
+    /// Reads once.
+    #[inline]
+    pub(super) fn read(&self, buffer: &mut [u8]) -> Input {
+        match recv(&self.fd, buffer, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Input::End("closed by the client".into()),
+            Ok((count, _)) => Input::Bytes(count),
+            Err(Errno::AGAIN | Errno::INTR) => Input::Nothing,
+            Err(error) => Input::End(error.to_string()),
+        }
+    }
+
+    /// Whether bytes wait for the socket.
+    #[inline]
+    pub(super) fn is_blocked(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Writes `bytes` once, and keeps what the socket does not take.
+    #[inline]
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Output {
+        match send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(count) if count == bytes.len() => Output::Sent,
+            Ok(count) => self.keep(&bytes[count..]),
+            Err(Errno::AGAIN | Errno::INTR) => self.keep(bytes),
+            Err(error) => Output::End(error.to_string()),
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Output {
+        self.unsent.extend_from_slice(bytes);
+        Output::Kept
+    }
+
+    /// Writes what was kept.
+    pub(super) fn write_kept(&mut self) -> Output {
+        match send(&self.fd, &self.unsent[self.sent..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(count) if self.sent + count == self.unsent.len() => {
+                (self.unsent, self.sent) = (Vec::new(), 0);
+                Output::Sent
+            }
+            Ok(count) => {
+                self.sent += count;
+                Output::Kept
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Output::Kept,
+            Err(error) => Output::End(error.to_string()),
+        }
+    }
+
+    /// Tells the kernel what is waited for now.
+    #[inline]
+    pub(super) fn watch(&mut self, epoll: &OwnedFd) {
+        let input = if self.held { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
+        let output = if self.is_blocked() { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+        if self.interest != input | output {
+            self.interest = input | output;
+            // It is in the set for as long as it lives.
+            let _ = epoll::modify(epoll, &self.fd, epoll::EventData::new_u64(self.id.0), self.interest);
+        }
+    }
+
+    /// Nothing more will be written: the peer reads the end after all that was.
+    pub(super) fn shut(&self) {
+        let _ = shutdown(self.fd.as_fd(), Shutdown::Write);
+    }
+}

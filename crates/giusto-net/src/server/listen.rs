@@ -1,0 +1,136 @@
+//! Where clients can come from: `tcp://host:port`, `udp://host:port`, `unix:///path`.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use giusto_core::error::Invalid;
+use rustix::net::sockopt;
+
+/// Connections that the kernel keeps until they are accepted.
+const BACKLOG: i32 = 4_096;
+/// A peer that does not answer is given up after about this time.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A socket that clients come to.
+#[derive(Debug)]
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+    Udp(UdpSocket),
+}
+
+impl Listener {
+    /// Listens at the address that `field` names.
+    pub(super) fn bind(field: &str, address: &str) -> Result<Self, Invalid> {
+        let bound = match address.split_once("://") {
+            Some(("tcp", place)) => tcp(place),
+            Some(("udp", place)) => udp(place),
+            Some(("unix", path)) if path.starts_with('/') => unix(Path::new(path)),
+            _ => {
+                let expected = "tcp://HOST:PORT, udp://HOST:PORT or unix:///PATH";
+                return Err(Invalid::new(field, address, expected));
+            }
+        };
+        bound.map_err(|error| Invalid::new(field, address, format!("an address to listen at: {error}")))
+    }
+
+    /// The address as bound.
+    pub(super) fn address(&self) -> io::Result<String> {
+        Ok(match self {
+            Self::Tcp(listener) => format!("tcp://{}", listener.local_addr()?),
+            Self::Udp(socket) => format!("udp://{}", socket.local_addr()?),
+            Self::Unix(_, path) => format!("unix://{}", path.display()),
+        })
+    }
+
+    /// The next connection and where it comes from.
+    pub(super) fn accept(&self) -> io::Result<(OwnedFd, String)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, from) = listener.accept()?;
+                tune(stream.as_fd())?;
+                Ok((stream.into(), format!("tcp://{from}")))
+            }
+            Self::Unix(listener, path) => {
+                let (stream, _) = listener.accept()?;
+                Ok((stream.into(), format!("unix://{}", path.display())))
+            }
+            Self::Udp(_) => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(listener) => listener.as_fd(),
+            Self::Unix(listener, _) => listener.as_fd(),
+            Self::Udp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix(_, path) = self {
+            // It may have been removed by somebody else.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// No delay for small frames, and dead peers are noticed.
+fn tune(stream: BorrowedFd<'_>) -> io::Result<()> {
+    sockopt::set_tcp_nodelay(stream, true)?;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, SILENCE / 2)?;
+    sockopt::set_tcp_keepintvl(stream, SILENCE / 6)?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    sockopt::set_tcp_user_timeout(stream, SILENCE.as_millis() as u32)?;
+    Ok(())
+}
+
+fn resolve(place: &str) -> io::Result<SocketAddr> {
+    place.to_socket_addrs()?.next().ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+fn tcp(place: &str) -> io::Result<Listener> {
+    let listener = TcpListener::bind(resolve(place)?)?;
+    listener.set_nonblocking(true)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    Ok(Listener::Tcp(listener))
+}
+
+fn udp(place: &str) -> io::Result<Listener> {
+    let socket = UdpSocket::bind(resolve(place)?)?;
+    socket.set_nonblocking(true)?;
+    // As large as the kernel allows: what does not fit is lost.
+    let _ = sockopt::set_socket_recv_buffer_size(&socket, 8 << 20);
+    let _ = sockopt::set_socket_send_buffer_size(&socket, 8 << 20);
+    Ok(Listener::Udp(socket))
+}
+
+fn unix(path: &Path) -> io::Result<Listener> {
+    remove_stale(path)?;
+    let listener = UnixListener::bind(path)?;
+    listener.set_nonblocking(true)?;
+    rustix::net::listen(&listener, BACKLOG)?;
+    Ok(Listener::Unix(listener, path.to_owned()))
+}
+
+/// Removes a socket file on which nobody listens, and nothing else.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if there.file_type().is_socket() => {}
+        _ => return Ok(()),
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        _ => Ok(()),
+    }
+}

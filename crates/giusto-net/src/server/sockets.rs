@@ -1,0 +1,341 @@
+//! All sockets of the broker, and the two buffers that they share.
+
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use giusto_core::frame::{Failure, Frame, LIMIT_BYTES, PREFIX_BYTES};
+use giusto_core::id::Nanos;
+use rustix::event::epoll;
+use rustix::io::Errno;
+
+use super::link::{Input, Link, Output};
+use super::listen::Listener;
+use crate::hub::{ConnId, Filled, Hold, Hub, code};
+
+/// Connections accepted in one turn.
+const ACCEPTS_MAX: usize = 64;
+/// Pause after the process has run out of file descriptors.
+const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
+/// Bytes written to one client in one turn, but for the frame that exceeds it.
+const WRITE_BYTES: usize = 256 << 10;
+/// Datagrams read or written for one client in one turn.
+const DATAGRAMS_MAX: usize = 64;
+/// A client is read with at least this much, however many others are ready.
+const SHARE_BYTES_MIN: usize = 4_096;
+/// What a shared buffer keeps when a large frame has gone.
+const BUFFER_BYTES_MAX: usize = 1 << 20;
+
+/// The shell around the hub: it decides nothing.
+pub(super) struct Sockets {
+    epoll: OwnedFd,
+    listeners: Vec<Listener>,
+    first_token: u64,
+    /// Listeners are not watched until then.
+    accepts_again_ns: Option<Nanos>,
+    links: Vec<Option<Box<Link>>>,
+    read_bytes: usize,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+impl Sockets {
+    /// Watches the listeners under tokens that count down from `first_token`.
+    pub(super) fn new(read_bytes: usize, listeners: Vec<Listener>, first_token: u64) -> io::Result<Self> {
+        let sockets = Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            listeners,
+            first_token,
+            accepts_again_ns: None,
+            links: Vec::new(),
+            read_bytes,
+            // Room for a frame's start in front of what is read, and for any datagram.
+            input: vec![0; read_bytes + SHARE_BYTES_MIN.max(1 << 16)],
+            output: Vec::new(),
+        };
+        sockets.watch_listeners()?;
+        Ok(sockets)
+    }
+
+    fn watch_listeners(&self) -> io::Result<()> {
+        for (index, listener) in self.listeners.iter().enumerate() {
+            let token = epoll::EventData::new_u64(self.first_token - index as u64);
+            match epoll::add(&self.epoll, listener, token, epoll::EventFlags::IN) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn watch_bell(&self, bell: BorrowedFd<'_>, token: u64) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, bell, epoll::EventData::new_u64(token), epoll::EventFlags::IN)?)
+    }
+
+    pub(super) fn epoll(&self) -> &OwnedFd {
+        &self.epoll
+    }
+
+    pub(super) fn listeners(&self) -> usize {
+        self.listeners.len()
+    }
+
+    /// Bytes for each of `ready` clients: together not many times what one may have alone.
+    pub(super) fn share_bytes(&self, ready: usize) -> usize {
+        let share = 2 * self.read_bytes / ready.max(2);
+        share.clamp(SHARE_BYTES_MIN.min(self.read_bytes), self.read_bytes)
+    }
+
+    // --- who comes and goes
+
+    /// Accepts connections, or takes datagrams.
+    pub(super) fn welcome(&mut self, now: Nanos, hub: &mut Hub, index: usize) {
+        if let Some(Listener::Udp(socket)) = self.listeners.get(index) {
+            receive_datagrams(now, hub, socket, &mut self.input);
+            return;
+        }
+        for _ in 0..ACCEPTS_MAX {
+            if hub.is_deaf() {
+                return self.pause_accepting(now);
+            }
+            match self.listeners.get(index).map(Listener::accept) {
+                Some(Ok((fd, address))) => self.open(now, hub, fd, address),
+                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // Gone before it was accepted; the next may be fine.
+                Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Some(Err(_)) => {
+                    hub.refusals().files += 1;
+                    return self.pause_accepting(now);
+                }
+                None => return,
+            }
+        }
+    }
+
+    fn open(&mut self, now: Nanos, hub: &mut Hub, fd: OwnedFd, address: String) {
+        let Some(id) = hub.open(now, address) else { return turn_away(&fd) };
+        match Link::new(id, fd, &self.epoll) {
+            Ok(link) => {
+                if id.slot() >= self.links.len() {
+                    self.links.resize_with(id.slot() + 1, || None);
+                }
+                self.links[id.slot()] = Some(Box::new(link));
+            }
+            Err(error) => hub.hang_up(id, &error.to_string()),
+        }
+    }
+
+    /// No descriptors or nobody who listens: asking again at once would only burn the processor.
+    fn pause_accepting(&mut self, now: Nanos) {
+        for listener in self.listeners.iter().filter(|listener| !matches!(listener, Listener::Udp(_))) {
+            let _ = epoll::delete(&self.epoll, listener);
+        }
+        self.accepts_again_ns = Some(now + ACCEPT_PAUSE_NS);
+    }
+
+    pub(super) fn accepts_again_ns(&self) -> Option<Nanos> {
+        self.accepts_again_ns
+    }
+
+    /// Ends a pause that is over.
+    pub(super) fn accept_again(&mut self, now: Nanos) {
+        if self.accepts_again_ns.is_some_and(|at| at <= now) {
+            self.accepts_again_ns = self.watch_listeners().err().map(|_| now + ACCEPT_PAUSE_NS);
+        }
+    }
+
+    pub(super) fn stop_listening(&mut self) {
+        self.listeners.retain(|listener| matches!(listener, Listener::Udp(_)));
+        for listener in &self.listeners {
+            let _ = epoll::delete(&self.epoll, listener);
+        }
+        self.accepts_again_ns = None;
+    }
+
+    pub(super) fn drop_link(&mut self, hub: &mut Hub, id: ConnId, reason: &str) {
+        if self.link(id).is_some() {
+            self.links[id.slot()] = None;
+            hub.hang_up(id, reason);
+        }
+    }
+
+    /// Whether the client is not read at the moment.
+    pub(super) fn is_held(&mut self, id: ConnId) -> bool {
+        self.link(id).is_some_and(|link| link.held)
+    }
+
+    /// Whether every client has got its last frame.
+    pub(super) fn have_said_all(&self) -> bool {
+        self.links.iter().flatten().all(|link| link.last && !link.is_blocked())
+    }
+
+    /// Whether no client is left.
+    pub(super) fn are_gone(&self) -> bool {
+        self.links.iter().flatten().next().is_none()
+    }
+
+    fn link(&mut self, id: ConnId) -> Option<&mut Link> {
+        self.links.get_mut(id.slot())?.as_deref_mut().filter(|link| link.id == id)
+    }
+
+    /// Does not read a client, or does again.
+    pub(super) fn hold(&mut self, id: ConnId, held: bool) {
+        if let Some(link) =
+            self.links.get_mut(id.slot()).and_then(Option::as_deref_mut).filter(|link| link.id == id)
+        {
+            link.held = held;
+            link.watch(&self.epoll);
+        }
+    }
+
+    pub(super) fn hold_all(&mut self) {
+        for link in self.links.iter_mut().flatten() {
+            link.held = true;
+            link.watch(&self.epoll);
+        }
+    }
+
+    // --- input
+
+    /// Reads a client once.
+    pub(super) fn receive(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, share_bytes: usize) -> Hold {
+        let Some(link) = self.links.get_mut(id.slot()).and_then(Option::as_deref_mut) else {
+            return Hold::None;
+        };
+        if link.id != id {
+            return Hold::None;
+        }
+        // A short start of a frame is put in front of what is read; a long one is appended to.
+        let start = if link.partial.len() <= self.input.len() - share_bytes { link.partial.len() } else { 0 };
+        self.input[..start].copy_from_slice(&link.partial[..start]);
+        let count = match link.read(&mut self.input[start..start + share_bytes]) {
+            Input::Bytes(count) => count,
+            Input::Nothing => return Hold::None,
+            Input::End(reason) => {
+                self.drop_link(hub, id, &reason);
+                return Hold::None;
+            }
+        };
+        let read = &self.input[start..start + count];
+        if link.partial.len() + count < link.needed {
+            link.partial.extend_from_slice(read);
+            return Hold::None;
+        }
+        if start == 0 && !link.partial.is_empty() {
+            link.partial.extend_from_slice(read);
+            return offer(now, hub, link);
+        }
+        let received = hub.receive(now, id, &self.input[..start + count]);
+        let rest = &self.input[received.consumed..start + count];
+        keep(&mut link.partial, rest);
+        link.needed = received.needed;
+        received.hold
+    }
+
+    /// Offers frames again for which the control plane had no room.
+    pub(super) fn offer_again(&mut self, now: Nanos, hub: &mut Hub, id: ConnId) -> Hold {
+        self.link(id).map_or(Hold::None, |link| offer(now, hub, link))
+    }
+
+    // --- output
+
+    /// The socket takes bytes again.
+    pub(super) fn unblock(&mut self, hub: &mut Hub, id: ConnId) {
+        let Some(link) = self.link(id).filter(|link| link.is_blocked()) else { return };
+        match link.write_kept() {
+            Output::Kept => {}
+            Output::Sent => {
+                if link.last {
+                    link.shut();
+                }
+                self.hold_as_is(id);
+                hub.touch(id);
+            }
+            Output::End(reason) => self.drop_link(hub, id, &reason),
+        }
+    }
+
+    fn hold_as_is(&mut self, id: ConnId) {
+        if let Some(Some(link)) = self.links.get_mut(id.slot()) {
+            link.watch(&self.epoll);
+        }
+    }
+
+    /// Writes once what waits for a client, unless its socket has not taken all of the last time.
+    pub(super) fn flush(&mut self, now: Nanos, hub: &mut Hub, id: ConnId) {
+        let Some(Some(link)) = self.links.get_mut(id.slot()) else { return };
+        if link.id != id || link.is_blocked() || link.last {
+            return;
+        }
+        if hub.datagram_address(id).is_some() {
+            send_datagrams(now, hub, &self.listeners, id, &mut self.output);
+        }
+        self.output.clear();
+        link.last = hub.fill(now, id, &mut self.output, WRITE_BYTES) == Filled::Last;
+        let output = if self.output.is_empty() { Output::Sent } else { link.write(&self.output) };
+        match output {
+            Output::Sent if link.last => link.shut(),
+            Output::Sent => {}
+            Output::Kept => link.watch(&self.epoll),
+            Output::End(reason) => self.drop_link(hub, id, &reason),
+        }
+        if self.output.capacity() > BUFFER_BYTES_MAX {
+            self.output = Vec::new();
+        }
+    }
+}
+
+/// Offers a link's own bytes to the hub.
+fn offer(now: Nanos, hub: &mut Hub, link: &mut Link) -> Hold {
+    let received = hub.receive(now, link.id, &link.partial);
+    let rest = link.partial.split_off(received.consumed);
+    link.partial = rest;
+    link.needed = received.needed;
+    received.hold
+}
+
+/// Makes `partial` the bytes of `rest`, without memory if there are none.
+fn keep(partial: &mut Vec<u8>, rest: &[u8]) {
+    partial.clear();
+    if !rest.is_empty() {
+        partial.extend_from_slice(rest);
+    } else if partial.capacity() > PREFIX_BYTES {
+        *partial = Vec::new();
+    }
+}
+
+fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut [u8]) {
+    for _ in 0..DATAGRAMS_MAX {
+        match socket.recv_from(buffer) {
+            Ok((count, from)) => hub.receive_datagram(now, from, &buffer[..count]),
+            // An earlier datagram reached nobody: its sender finds out over TCP.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn send_datagrams(now: Nanos, hub: &mut Hub, listeners: &[Listener], id: ConnId, buffer: &mut Vec<u8>) {
+    let socket = listeners.iter().find_map(|listener| match listener {
+        Listener::Udp(socket) => Some(socket),
+        _ => None,
+    });
+    let (Some(socket), Some(address)) = (socket, hub.datagram_address(id)) else { return };
+    for _ in 0..DATAGRAMS_MAX {
+        buffer.clear();
+        if !hub.fill_datagram(now, id, buffer) {
+            return;
+        }
+        // Best effort: what the system does not take is lost as on the wire, and shows as a gap in the sequence.
+        let _ = socket.send_to(buffer, address);
+    }
+}
+
+/// Tells somebody that there is no room for them.
+fn turn_away(fd: &OwnedFd) {
+    let mut frame = Vec::new();
+    let failure = Failure { code: code::OVERLOAD, text: "as many connections as there may be" };
+    let _ = Frame::Error(failure).encode(&mut frame, LIMIT_BYTES);
+    let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
+    let _ = rustix::net::send(fd, &frame, flags);
+}

@@ -1,0 +1,269 @@
+//! What the data thread does, again and again: one turn.
+//!
+//! 1. **Wait** until a socket or the control plane has something, or a timer is due. No wait while work is left.
+//! 2. **Read** each ready client once, at most `read_bytes`, less if many are ready: whole frames go into the hub.
+//! 3. **Calls** of the control plane, at most 256.
+//! 4. **Step** the engine, at most `turn_steps` quanta.
+//! 5. **Flush**: each client that has something to send gets one write of at most 256 KiB.
+//! 6. **Timers**, then hand events over to the control plane.
+//!
+//! So no client, however fast, holds a turn for longer than its own bounded part. The load-driven thread takes turns
+//! while there is work; the time-driven one (S2 section IV-A) takes turns for at most `budget_ns` from each multiple of
+//! `period_ns` on, and sleeps between.
+
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use giusto_core::id::Nanos;
+use rustix::event::{Timespec, epoll};
+
+use super::ServerConfig;
+use super::listen::Listener;
+use super::mailbox::Mailbox;
+use super::pace::Pace;
+use super::sockets::Sockets;
+use crate::clock;
+use crate::hub::{ConnId, Hold, Hub};
+
+/// Calls of the control plane in one turn.
+const CALLS_MAX: usize = 256;
+/// Sockets that one wait may report.
+const READY_MAX: usize = 256;
+/// Steps between two looks at the clock.
+const STEPS_PER_LOOK: usize = 16;
+/// Least time for the last frames when the server stops.
+const PARTING_NS: Nanos = 100_000_000;
+/// Token of the control plane's bell.
+const BELL: u64 = u64::MAX;
+/// Tokens of listeners count down from here.
+const LISTENERS: u64 = u64::MAX - 1;
+
+/// The data thread.
+pub(super) struct Turner {
+    config: ServerConfig,
+    hub: Hub,
+    sockets: Sockets,
+    mailbox: Arc<Mailbox>,
+    /// Sockets that the last wait reported.
+    ready: Vec<(u64, epoll::EventFlags)>,
+    /// Clients that have broken an offer, and when they are read again.
+    penalties: VecDeque<(Nanos, ConnId)>,
+    /// Clients with frames that the control plane had no room for.
+    busy: Vec<ConnId>,
+    /// The control plane has asked to stop.
+    stop_ns: Option<Nanos>,
+}
+
+/// Whatever ends the thread, also a panic, ends every wait for it.
+struct LastWord(Arc<Mailbox>);
+
+impl Drop for LastWord {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl Turner {
+    pub(super) fn new(
+        hub: Hub,
+        config: ServerConfig,
+        listeners: Vec<Listener>,
+        mailbox: Arc<Mailbox>,
+    ) -> io::Result<Self> {
+        let sockets = Sockets::new(config.read_bytes, listeners, LISTENERS)?;
+        sockets.watch_bell(mailbox.work_fd(), BELL)?;
+        Ok(Self {
+            config,
+            hub,
+            sockets,
+            mailbox,
+            ready: Vec::with_capacity(READY_MAX),
+            penalties: VecDeque::new(),
+            busy: Vec::new(),
+            stop_ns: None,
+        })
+    }
+
+    /// Serves until it is asked to stop.
+    pub(super) fn run(mut self) {
+        let _last_word = LastWord(Arc::clone(&self.mailbox));
+        let mut pace = Pace::new(self.config.period_ns, self.config.budget_ns);
+        while self.stop_ns.is_none() {
+            let end_ns = pace.begin();
+            loop {
+                let idle = self.turn(pace.is_timed(), end_ns);
+                if self.stop_ns.is_some() || pace.is_over(idle, end_ns) {
+                    break;
+                }
+            }
+        }
+        self.part(self.stop_ns.unwrap_or(0));
+        self.mailbox.hand_over(self.hub.events());
+    }
+
+    /// One turn; true if there was nothing to do.
+    fn turn(&mut self, polling: bool, end_ns: Nanos) -> bool {
+        let timeout = if polling || self.config.busy_poll { Some(0) } else { self.idle_ns() };
+        let count = self.wait(timeout);
+        self.hub.count_turn();
+        let now = clock::now();
+        self.read(now, end_ns);
+        self.retry_busy(now);
+        let stepped = self.step(end_ns);
+        self.flush();
+        self.expire(now);
+        self.mailbox.hand_over(self.hub.events());
+        count == 0 && !stepped
+    }
+
+    /// How long nothing will happen by itself; `None` for ever.
+    fn idle_ns(&self) -> Option<Nanos> {
+        if self.hub.has_work() || self.hub.dirty_count() > 0 {
+            return Some(0);
+        }
+        let penalty = self.penalties.front().map(|&(at, _)| at);
+        let timers = [self.hub.next_timer(), penalty, self.sockets.accepts_again_ns()];
+        timers.into_iter().flatten().min().map(|at| (at - clock::now()).max(0))
+    }
+
+    /// Waits for sockets; returns how many are ready.
+    fn wait(&mut self, timeout: Option<Nanos>) -> usize {
+        let timeout = timeout.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
+        self.ready.clear();
+        let mut events = [MaybeUninit::uninit(); READY_MAX];
+        // A signal may interrupt it: then nothing is ready.
+        if let Ok((events, _)) = epoll::wait(self.sockets.epoll(), &mut events, timeout.as_ref()) {
+            self.ready.extend(events.iter().map(|event| (event.data.u64(), event.flags)));
+        }
+        self.ready.len()
+    }
+
+    fn read(&mut self, now: Nanos, end_ns: Nanos) {
+        let ready = std::mem::take(&mut self.ready);
+        let share_bytes = self.sockets.share_bytes(ready.len());
+        for &(token, flags) in &ready {
+            if token == BELL {
+                self.call();
+            } else if LISTENERS - token < self.sockets.listeners() as u64 {
+                self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize);
+            } else {
+                let id = ConnId(token);
+                if flags.contains(epoll::EventFlags::OUT) {
+                    self.sockets.unblock(&mut self.hub, id);
+                }
+                if flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR)
+                    && self.sockets.is_held(id)
+                {
+                    self.sockets.drop_link(&mut self.hub, id, "closed by the client");
+                } else if flags != epoll::EventFlags::OUT && clock::now() <= end_ns {
+                    self.receive(now, id, share_bytes);
+                }
+            }
+        }
+        self.ready = ready;
+    }
+
+    fn receive(&mut self, now: Nanos, id: ConnId, share_bytes: usize) {
+        match self.sockets.receive(now, &mut self.hub, id, share_bytes) {
+            Hold::None => {}
+            Hold::Penalty => {
+                self.sockets.hold(id, true);
+                self.penalties.push_back((now + self.config.penalty_ns, id));
+            }
+            Hold::Busy => {
+                self.sockets.hold(id, true);
+                self.busy.push(id);
+            }
+        }
+    }
+
+    fn call(&mut self) {
+        let mut calls = Vec::new();
+        self.stop_ns = self.mailbox.take_calls(&mut calls, CALLS_MAX);
+        let now = clock::now();
+        calls.into_iter().for_each(|call| call(&mut self.hub, now));
+    }
+
+    /// Offers frames again that had to wait.
+    fn retry_busy(&mut self, now: Nanos) {
+        if self.busy.is_empty() || self.hub.is_deaf() {
+            return;
+        }
+        for id in std::mem::take(&mut self.busy) {
+            self.sockets.hold(id, false);
+            if self.sockets.offer_again(now, &mut self.hub, id) == Hold::Busy {
+                self.sockets.hold(id, true);
+                self.busy.push(id);
+            }
+        }
+    }
+
+    /// Spends quanta; whether there was something to spend them on.
+    fn step(&mut self, end_ns: Nanos) -> bool {
+        let mut stepped = false;
+        for _ in 0..self.config.turn_steps.div_ceil(STEPS_PER_LOOK) {
+            let now = clock::now();
+            if now > end_ns || !self.hub.has_work() {
+                break;
+            }
+            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| self.hub.step(now).then_some(()));
+            stepped = true;
+        }
+        if stepped {
+            self.hub.gather(clock::now());
+        }
+        stepped
+    }
+
+    /// One write for each client that has something to send.
+    fn flush(&mut self) {
+        for _ in 0..self.hub.dirty_count() {
+            let Some(id) = self.hub.pop_dirty() else { return };
+            self.sockets.flush(clock::now(), &mut self.hub, id);
+        }
+    }
+
+    fn expire(&mut self, now: Nanos) {
+        while self.penalties.front().is_some_and(|&(at, _)| at <= now) {
+            if let Some((_, id)) = self.penalties.pop_front() {
+                self.sockets.hold(id, false);
+            }
+        }
+        if self.hub.next_timer().is_some_and(|at| at <= now) {
+            for id in self.hub.expire(now) {
+                self.sockets.drop_link(&mut self.hub, id, "did not close in time");
+            }
+        }
+        self.sockets.accept_again(now);
+    }
+
+    /// Forwards what is queued, says goodbye to all and waits until they have gone, for at most `drain_ns`.
+    fn part(&mut self, drain_ns: Nanos) {
+        let end_ns = clock::now().saturating_add(drain_ns);
+        self.sockets.stop_listening();
+        self.sockets.hold_all();
+        self.turn_until(end_ns, |turner| turner.hub.is_drained());
+        let now = clock::now();
+        for id in self.hub.connections() {
+            self.hub.part(now, id, 0, "the broker stops");
+            self.sockets.hold(id, false);
+        }
+        self.turn_until(end_ns.max(now + PARTING_NS), |turner| turner.sockets.have_said_all());
+        self.turn_until(clock::now() + PARTING_NS, |turner| turner.sockets.are_gone());
+    }
+
+    fn turn_until(&mut self, end_ns: Nanos, done: impl Fn(&Self) -> bool) {
+        while !done(self) && clock::now() < end_ns {
+            let left_ns = end_ns - clock::now();
+            let timeout = self.idle_ns().map_or(left_ns, |idle| idle.min(left_ns)).max(0);
+            self.wait(Some(timeout));
+            let now = clock::now();
+            self.read(now, Nanos::MAX);
+            self.step(Nanos::MAX);
+            self.flush();
+            self.expire(now);
+        }
+    }
+}

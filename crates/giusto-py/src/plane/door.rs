@@ -1,0 +1,331 @@
+//! What the control plane may ask of a broker's data plane, wherever that runs.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use giusto_core::error::{ChangeError, Invalid};
+use giusto_core::id::{FlowId, Nanos, SubscriptionId, TopicId};
+use giusto_net::clock;
+use giusto_net::hub::{ConnId, Event, Hub, HubConfig};
+use giusto_net::memory::Memory;
+use giusto_net::server::{Gone, Server};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::engine::need::PyNeed;
+use crate::engine::offer::OfferArguments;
+use crate::engine::{counters_dict, views_dict};
+use crate::errors::{Raise, exception};
+use crate::input::PyShare;
+use crate::matching::parse_filter;
+use crate::number::{id, whole};
+use crate::options::{Options, engine_config};
+use crate::record::Batch;
+
+/// Topics whose status is taken at once: the data thread does nothing else meanwhile.
+const TOPICS_AT_ONCE: usize = 64;
+
+/// Where the data plane runs.
+pub(super) enum Place {
+    /// In a thread of its own, with sockets.
+    Thread(Server),
+    /// Here, with the caller's clock.
+    Memory(Mutex<Memory>),
+}
+
+impl Raise for Gone {
+    fn raise(self) -> PyErr {
+        exception("Closed", (self.to_string(),))
+    }
+}
+
+/// The calls that every data plane serves.
+#[pyclass(name = "Door", module = "giusto._core", subclass, frozen)]
+pub(super) struct PyDoor {
+    pub(super) place: Place,
+}
+
+impl PyDoor {
+    /// Has something done and waits for what it returns.
+    fn ask<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Hub, Nanos) -> R + Send + 'static,
+    ) -> PyResult<R> {
+        match &self.place {
+            Place::Thread(server) => py.detach(|| server.ask(call)).map_err(Raise::raise),
+            Place::Memory(memory) => Ok(hold(memory).ask(call)),
+        }
+    }
+
+    /// The same for calls that may be refused.
+    fn change<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Hub, Nanos) -> Result<R, ChangeError> + Send + 'static,
+    ) -> PyResult<R> {
+        self.ask(py, call)?.map_err(Raise::raise)
+    }
+}
+
+/// The hub behind a lock.
+pub(super) fn hold(memory: &Mutex<Memory>) -> std::sync::MutexGuard<'_, Memory> {
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The hub's part of the options.
+pub(super) fn hub_config(options: &Options<'_>) -> PyResult<HubConfig> {
+    let default = HubConfig::default();
+    Ok(HubConfig {
+        engine: engine_config(options)?,
+        frame_limit_bytes: options.whole("frame_limit_bytes", 1_024..=1 << 30, default.frame_limit_bytes)?,
+        handshake_ns: options.whole("handshake_ns", 1..=Nanos::MAX, default.handshake_ns)?,
+        connections_max: options.whole("connections_max", 1..=1 << 24, default.connections_max)?,
+        control_capacity: options.whole("control_capacity", 1..=1 << 24, default.control_capacity)?,
+        grace_ns: default.grace_ns,
+    })
+}
+
+fn conn(value: &Bound<'_, PyAny>) -> PyResult<ConnId> {
+    whole("conn", value, 0..=u64::MAX).map(ConnId)
+}
+
+fn address(host: &str, port: u16) -> PyResult<SocketAddr> {
+    let expected = "an IP address and a port";
+    let ip = host.parse::<IpAddr>().map_err(|_| Invalid::new("udp", host, expected).raise())?;
+    Ok(SocketAddr::new(ip, port))
+}
+
+#[pymethods]
+impl PyDoor {
+    /// What has happened since the last call; waits for it for `timeout_ns`, or for ever.
+    fn events<'py>(&self, py: Python<'py>, timeout_ns: Option<Nanos>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let events = match &self.place {
+            Place::Thread(server) => wait(py, server, timeout_ns)?,
+            Place::Memory(memory) => hold(memory).events(),
+        };
+        events.into_iter().map(|event| tuple(py, event)).collect()
+    }
+
+    /// Ends a wait for events, from any thread or signal handler.
+    fn wake(&self) {
+        if let Place::Thread(server) = &self.place {
+            server.wake();
+        }
+    }
+
+    /// The connection is a client from now on; returns its number in the engine.
+    #[pyo3(signature = (conn, name, udp=None))]
+    fn connect(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        name: String,
+        udp: Option<(String, u16)>,
+    ) -> PyResult<u32> {
+        let datagrams = udp.map(|(host, port)| address(&host, port)).transpose()?;
+        self.change(py, move |hub, _| hub.connect(conn, &name, datagrams)).map(|client| client.0)
+    }
+
+    /// A topic exists from now on; returns its number.
+    #[pyo3(signature = (name, share=None))]
+    fn declare(&self, py: Python<'_>, name: String, share: Option<PyShare>) -> PyResult<u32> {
+        let share = share.map(|share| share.0).unwrap_or_default();
+        self.change(py, move |hub, _| hub.declare(&name, share)).map(|topic| topic.0)
+    }
+
+    /// A topic that nobody publishes on is gone.
+    fn forget(&self, py: Python<'_>, topic: &Bound<'_, PyAny>) -> PyResult<()> {
+        let topic = TopicId(id("topic", topic)?);
+        self.change(py, move |hub, _| hub.forget(topic))
+    }
+
+    /// Allots another share to a topic.
+    fn allot(&self, py: Python<'_>, topic: &Bound<'_, PyAny>, share: PyShare) -> PyResult<()> {
+        let topic = TopicId(id("topic", topic)?);
+        self.change(py, move |hub, _| hub.allot(topic, share.0))
+    }
+
+    /// The connection publishes on the topic from now on; returns the number of the flow.
+    #[pyo3(signature = (
+        conn, topic, *, capacity=None, max_size_bytes=None, min_sep_ns=None, count=None, period_ns=None, burst=None,
+        jitter_ns=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn advertise(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        topic: &Bound<'_, PyAny>,
+        capacity: Option<&Bound<'_, PyAny>>,
+        max_size_bytes: Option<&Bound<'_, PyAny>>,
+        min_sep_ns: Option<&Bound<'_, PyAny>>,
+        count: Option<&Bound<'_, PyAny>>,
+        period_ns: Option<&Bound<'_, PyAny>>,
+        burst: Option<&Bound<'_, PyAny>>,
+        jitter_ns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u32> {
+        let arguments =
+            OfferArguments { capacity, max_size_bytes, min_sep_ns, count, period_ns, burst, jitter_ns };
+        let (topic, offer) = (TopicId(id("topic", topic)?), arguments.offer()?);
+        self.change(py, move |hub, _| hub.advertise(conn, topic, &offer)).map(|flow| flow.0)
+    }
+
+    /// A flow of the connection ends; what waits in it is still forwarded.
+    fn unadvertise(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        flow: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let flow = FlowId(id("flow", flow)?);
+        self.change(py, move |hub, _| hub.unadvertise(conn, flow))
+    }
+
+    /// The connection receives what matches from now on; returns the number of the subscription.
+    #[pyo3(signature = (conn, pattern, *, filter=None, need=None))]
+    fn subscribe(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        pattern: String,
+        filter: Option<&Bound<'_, PyAny>>,
+        need: Option<PyNeed>,
+    ) -> PyResult<u32> {
+        let filter = filter.map(parse_filter).transpose()?;
+        let need = need.map(|need| need.0).unwrap_or_default();
+        let subscription =
+            self.change(py, move |hub, _| hub.subscribe(conn, &pattern, filter.as_ref(), &need))?;
+        Ok(subscription.0)
+    }
+
+    /// A subscription of the connection ends; what already waits for it is still delivered.
+    fn unsubscribe(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        subscription: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let subscription = SubscriptionId(id("subscription", subscription)?);
+        self.change(py, move |hub, _| hub.unsubscribe(conn, subscription))
+    }
+
+    /// Sends a control frame, in order with all calls before it, and does not wait; a connection that is gone gets none.
+    fn send(&self, py: Python<'_>, #[pyo3(from_py_with = conn)] conn: ConnId, body: Vec<u8>) -> PyResult<()> {
+        let call = move |hub: &mut Hub, now: Nanos| {
+            // Whoever is gone cannot be told anything; the event that says so is on its way.
+            let _ = hub.send(now, conn, &body);
+        };
+        match &self.place {
+            Place::Thread(server) => py.detach(|| server.tell(call)).map_err(Raise::raise),
+            Place::Memory(memory) => {
+                hold(memory).ask(call);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends what waits, then an error frame (a goodbye if `code` is 0), and lets the connection go.
+    fn close(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        code: &Bound<'_, PyAny>,
+        text: String,
+    ) -> PyResult<()> {
+        let code = whole("code", code, 0..=u32::MAX)?;
+        self.change(py, move |hub, now| hub.close(now, conn, code, &text))
+    }
+
+    /// (conn, topic, flow, reason, count) of what was not delivered since the last call.
+    #[allow(clippy::type_complexity)]
+    fn losses(&self, py: Python<'_>) -> PyResult<Vec<(Option<u64>, u32, Option<u32>, &'static str, u64)>> {
+        let losses = self.ask(py, |hub, _| hub.losses())?;
+        let row = |loss: giusto_net::hub::LossOf| {
+            let (conn, flow) = (loss.conn.map(|conn| conn.0), loss.flow.map(|flow| flow.0));
+            (conn, loss.topic.0, flow, loss.cause.name(), loss.count)
+        };
+        Ok(losses.into_iter().map(row).collect())
+    }
+
+    /// Counters and delays of topics, messages of clients, what was refused.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let status = PyDict::new(py);
+        status.set_item("topics", self.topic_status(py)?)?;
+        let clients = PyDict::new(py);
+        for client in self.ask(py, |hub, _| hub.client_status())? {
+            let entry = PyDict::new(py);
+            entry.set_item("served", client.served)?;
+            entry.set_item("waiting", client.waiting)?;
+            clients.set_item(client.conn.0, entry)?;
+        }
+        status.set_item("clients", clients)?;
+        let (totals, refusals, turns) =
+            self.ask(py, |hub, _| (hub.totals(), *hub.refusals(), hub.turns()))?;
+        status.set_item("totals", counters_dict(py, &totals)?)?;
+        let refused = PyDict::new(py);
+        refusals.named().iter().try_for_each(|(name, count)| refused.set_item(name, count))?;
+        status.set_item("refused", refused)?;
+        status.set_item("turns", turns)?;
+        Ok(status)
+    }
+
+    /// W, MatrixIN and MatrixOUT as they are now; nothing is forwarded while they are made.
+    fn views<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        views_dict(py, self.ask(py, |hub, _| hub.views())?)
+    }
+
+    /// The records since the last drain; None if none are kept.
+    fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let batch = self.ask(py, |hub, _| hub.drain_records())?;
+        batch.map(Batch::new).transpose().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+impl PyDoor {
+    /// Asked for in portions, between which messages are forwarded.
+    fn topic_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let topics = PyDict::new(py);
+        let mut first = 0;
+        loop {
+            let portion = self.ask(py, move |hub, _| hub.topic_status(first, TOPICS_AT_ONCE))?;
+            let Some(last) = portion.last().map(|topic| topic.topic.0) else { return Ok(topics) };
+            for topic in &portion {
+                let entry = PyDict::new(py);
+                entry.set_item("counters", counters_dict(py, &topic.counters)?)?;
+                entry.set_item("delay_p50_ns", topic.delay_p50_ns)?;
+                entry.set_item("delay_p99_ns", topic.delay_p99_ns)?;
+                entry.set_item("delay_max_ns", topic.delay_max_ns)?;
+                topics.set_item(topic.topic.0, entry)?;
+            }
+            first = last + 1;
+        }
+    }
+}
+
+/// Waits for events; signals are handled meanwhile.
+fn wait(py: Python<'_>, server: &Server, timeout_ns: Option<Nanos>) -> PyResult<Vec<Event>> {
+    let end_ns = timeout_ns.map(|timeout_ns| clock::now().saturating_add(timeout_ns));
+    loop {
+        let left_ns = end_ns.map(|end_ns| u64::try_from(end_ns - clock::now()).unwrap_or(0));
+        match py.detach(|| server.events(left_ns.map(Duration::from_nanos))) {
+            Ok(events) if events.is_empty() && server.is_over() => return Err(Gone.raise()),
+            Ok(events) => return Ok(events),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => py.check_signals()?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn tuple(py: Python<'_>, event: Event) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match event {
+        Event::Opened { conn, address } => ("opened", conn.0, address).into_pyobject(py)?.into_any(),
+        Event::Control { conn, body } => {
+            ("control", conn.0, PyBytes::new(py, &body)).into_pyobject(py)?.into_any()
+        }
+        Event::Closed { conn, reason } => ("closed", conn.0, reason).into_pyobject(py)?.into_any(),
+    })
+}

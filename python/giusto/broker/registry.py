@@ -1,0 +1,229 @@
+"""Who is there, who publishes and subscribes what, and who must be told of it.
+
+Pure state: it is told what the data plane did and says which notices follow from it. Numbers come from the
+data plane and are used again; a name is told again when its number means something else. A client whose
+number or name turns up again has gone, even if that has not been said yet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from giusto import _core
+from giusto.broker.told import Told
+from giusto.broker.tree import TopicTree
+from giusto.errors import Unknown
+from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs, TopicIs
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """A client after its Connect."""
+
+    conn: int
+    number: int
+    name: str
+    address: str
+    flows: dict[int, Flow] = field(default_factory=dict)
+    subscriptions: dict[int, Subscription] = field(default_factory=dict)
+    topics_told: Told = field(default_factory=Told)
+    sources_told: Told = field(default_factory=Told)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True, eq=False)
+class Topic:
+    """A topic, from its first publisher until it is forgotten. It has at most one flow per connection."""
+
+    number: int
+    name: str
+    share: ShareTerms
+    kept: bool
+    flows: dict[int, Flow] = field(default_factory=dict)
+    subscribers: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """What a client publishes on a topic."""
+
+    number: int
+    client: Client
+    topic: Topic
+    offer: OfferTerms
+
+
+@dataclass(slots=True, eq=False)
+class Subscription:
+    """What a client receives; `publishers` counts the flows that its pattern covers."""
+
+    number: int
+    client: Client
+    pattern: str
+    need: NeedTerms
+    publishers: int = 0
+
+
+class Registry:
+    """All clients, topics, flows and subscriptions of a broker."""
+
+    def __init__(self) -> None:
+        self.clients: dict[int, Client] = {}
+        self.topics: dict[str, Topic] = {}
+        self.topic_names: dict[int, str] = {}
+        self.vacant: dict[str, Topic] = {}
+        """Topics without publishers that nothing keeps, the longest vacant first."""
+        self._numbers: dict[int, Client] = {}
+        self._flows: dict[int, Flow] = {}
+        self._subscriptions: dict[int, Subscription] = {}
+        self._names: dict[str, Client] = {}
+        self._tree = TopicTree()
+        self._matcher = _core.Matcher()
+        self._topic_numbers = Told()
+        self._client_numbers = Told()
+        self._changed: dict[Flow | Subscription, None] = {}
+
+    # --- clients
+
+    def add_client(self, conn: int, number: int, name: str, address: str) -> Client:
+        self._evict(self._numbers.get(number))
+        self._evict(self._names.get(name))
+        client = Client(conn, number, name, address)
+        if not self._client_numbers.add(number):
+            for other in self.clients.values():
+                other.sources_told.discard(number)
+        self.clients[conn] = self._numbers[number] = self._names[name] = client
+        return client
+
+    def remove_client(self, conn: int) -> None:
+        self._evict(self.clients.get(conn))
+
+    def has_name(self, name: str) -> bool:
+        return name in self._names
+
+    def _evict(self, client: Client | None) -> None:
+        if client is None:
+            return
+        for flow in list(client.flows.values()):
+            self.remove_flow(flow)
+        for subscription in list(client.subscriptions.values()):
+            self.remove_subscription(subscription)
+        del self.clients[client.conn], self._numbers[client.number], self._names[client.name]
+
+    def _evict_other(self, client: Client, party: Flow | Subscription | None) -> None:
+        """The number of a flow or subscription was given out anew: whoever had it has gone."""
+        if party is not None and party.client is not client:
+            self._evict(party.client)
+
+    # --- topics
+
+    def add_topic(self, number: int, name: str, share: ShareTerms, *, kept: bool = False) -> Topic:
+        """A topic without publishers; one that is not `kept` is vacant until it has some."""
+        topic = Topic(number, name, share, kept)
+        if not self._topic_numbers.add(number):
+            for client in self.clients.values():
+                client.topics_told.discard(number)
+        self.topics[name] = topic
+        self.topic_names[number] = name
+        self._tree.add(name)
+        self._matcher.add_topic(name)
+        topic.subscribers = len(self._covering(name))
+        if not kept:
+            self.vacant[name] = topic
+        return topic
+
+    def remove_topic(self, topic: Topic) -> None:
+        del self.topics[topic.name], self.topic_names[topic.number]
+        self.vacant.pop(topic.name, None)
+        self._tree.remove(topic.name)
+        self._matcher.remove_topic(topic.name)
+
+    def topics_covered(self, pattern: str) -> list[Topic]:
+        return [self.topics[name] for name in self._tree.covered(pattern)]
+
+    def subscriptions_to(self, name: str) -> list[Subscription]:
+        """The subscriptions whose pattern covers a topic, which need not exist."""
+        if name in self.topics:
+            return self._covering(name)
+        self._matcher.add_topic(name)
+        try:
+            return self._covering(name)
+        finally:
+            self._matcher.remove_topic(name)
+
+    def _covering(self, name: str) -> list[Subscription]:
+        return [self._subscriptions[number] for number in self._matcher.matching(name)]
+
+    # --- flows and subscriptions
+
+    def add_flow(self, client: Client, topic: Topic, number: int, offer: OfferTerms) -> Flow:
+        self._evict_other(client, self._flows.get(number))
+        flow = Flow(number, client, topic, offer)
+        self._flows[number] = client.flows[number] = topic.flows[client.conn] = flow
+        self.vacant.pop(topic.name, None)
+        for subscription in self._covering(topic.name):
+            subscription.publishers += 1
+            self._changed[subscription] = None
+        return flow
+
+    def remove_flow(self, flow: Flow) -> None:
+        del self._flows[flow.number], flow.client.flows[flow.number], flow.topic.flows[flow.client.conn]
+        if not flow.topic.flows and not flow.topic.kept:
+            self.vacant[flow.topic.name] = flow.topic
+        self._changed.pop(flow, None)
+        for subscription in self._covering(flow.topic.name):
+            subscription.publishers -= 1
+            self._changed[subscription] = None
+
+    def add_subscription(self, client: Client, pattern: str, number: int, need: NeedTerms) -> Subscription:
+        self._evict_other(client, self._subscriptions.get(number))
+        subscription = Subscription(number, client, pattern, need)
+        self._matcher.subscribe(number, pattern)
+        self._subscriptions[number] = client.subscriptions[number] = subscription
+        for topic in self.topics_covered(pattern):
+            topic.subscribers += 1
+            subscription.publishers += len(topic.flows)
+            self._changed.update(dict.fromkeys(topic.flows.values()))
+        return subscription
+
+    def remove_subscription(self, subscription: Subscription) -> None:
+        del self._subscriptions[subscription.number], subscription.client.subscriptions[subscription.number]
+        self._matcher.unsubscribe(subscription.number)
+        self._changed.pop(subscription, None)
+        for topic in self.topics_covered(subscription.pattern):
+            topic.subscribers -= 1
+            self._changed.update(dict.fromkeys(topic.flows.values()))
+
+    def flow_of(self, client: Client, number: int) -> Flow:
+        if number not in client.flows:
+            raise Unknown("flow", str(number))
+        return client.flows[number]
+
+    def subscription_of(self, client: Client, number: int) -> Subscription:
+        if number not in client.subscriptions:
+            raise Unknown("subscription", str(number))
+        return client.subscriptions[number]
+
+    # --- who is told what
+
+    def names_for(self, client: Client, topics: Iterable[Topic]) -> Iterator[TopicIs | SourceIs]:
+        """The names of topics and their publishers that the client does not know yet; it does now."""
+        for topic in topics:
+            if client.topics_told.add(topic.number):
+                yield TopicIs(topic.number, topic.name)
+            for flow in topic.flows.values():
+                if client.sources_told.add(flow.client.number):
+                    yield SourceIs(flow.client.number, flow.client.name)
+
+    def take_matched(self) -> list[tuple[int, Matched]]:
+        """For each flow and subscription whose other side changed since the last call: how many it has."""
+        changed, self._changed = self._changed, {}
+        return [(party.client.conn, _matched(party)) for party in changed]
+
+
+def _matched(party: Flow | Subscription) -> Matched:
+    if isinstance(party, Subscription):
+        return Matched(party.publishers, subscription=party.number)
+    return Matched(party.topic.subscribers, flow=party.number)

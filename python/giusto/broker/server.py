@@ -1,0 +1,184 @@
+"""When a broker serves, drains and stops: the thread that runs the control plane, and the signals.
+
+The data plane has a thread of its own, native. One Python thread waits for what concerns the control plane.
+The caller's thread is left alone, so that signals always find it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from types import FrameType
+from typing import Self
+from uuid import uuid4
+
+from giusto import _core
+from giusto.broker import realtime
+from giusto.broker.address import client_address, udp_port
+from giusto.broker.control import Control
+from giusto.config import BrokerConfig
+from giusto.errors import GiustoError
+
+LOSSES_EVERY_NS = 200_000_000
+FORGET_EVERY_NS = 15_000_000_000
+
+_log = logging.getLogger("giusto.broker")
+
+
+class Broker:
+    """A running broker: made, started with `start` or `with`, stopped with `stop` or a signal in `run`."""
+
+    def __init__(self, config: BrokerConfig | None = None) -> None:
+        self.config = BrokerConfig() if config is None else config
+        self.run_id = uuid4().hex
+        self.outcomes: list[realtime.Outcome] = []
+        self.failure: BaseException | None = None
+        self._plane = _core.Plane(
+            **self.config.engine_options(),
+            **self.config.plane_options(),
+            run=self.run_id,
+            node=os.uname().nodename,
+        )
+        self._thread = threading.Thread(target=self._serve, name="giusto-control", daemon=True)
+        self._stopping = threading.Event()
+        # Reentrant, unlike an Event: a signal handler may put into it whatever the main thread is doing.
+        self._news: SimpleQueue[str] = SimpleQueue()
+
+    @property
+    def addresses(self) -> list[str]:
+        """What it listens on, with the ports that it got."""
+        return self._plane.addresses
+
+    @property
+    def address(self) -> str:
+        """Where `giusto.connect` finds it."""
+        return client_address(self.addresses[0])
+
+    def start(self) -> None:
+        """Serve from now on, in threads of its own."""
+        self._plane.start()
+        self.outcomes = realtime.apply(self.config.realtime, self._plane)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Send what waits, say goodbye to all and stop; returns when that is done."""
+        self._ask_to_stop()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def run(self) -> str:
+        """Wait for the end: a signal, `stop` or a failure. Says which signal cut it short, if one did."""
+        with self._signals():
+            while True:
+                news = self._news.get()
+                if news == "stopped":
+                    return ""
+                if self._stopping.is_set():
+                    return news
+                self._ask_to_stop()
+
+    def drain_records(self) -> _core.Batch | None:
+        """The records since the last call, if the configuration keeps any."""
+        return self._plane.drain_records()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def _ask_to_stop(self) -> None:
+        self._stopping.set()
+        self._plane.wake()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGTERM and SIGINT become news while the main thread waits in `run`."""
+
+        def heard(number: int, frame: FrameType | None) -> None:
+            self._news.put(signal.Signals(number).name)
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, heard) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _serve(self) -> None:
+        """The control thread."""
+        try:
+            clock = time.monotonic_ns
+            control = Control(
+                self._plane,
+                self.config,
+                run=self.run_id,
+                version=_version(),
+                clock=clock,
+                udp_port=udp_port(self.addresses),
+            )
+            serve_control(control, self._stopping.is_set, clock)
+            control.announce_closing("the broker is shutting down")
+            self._plane.stop(self.config.drain_ns)
+        except BaseException as error:
+            # `run` says it to whoever waits; there is nobody above this thread to raise it to.
+            self.failure = error
+            _log.exception("the control plane failed")
+        finally:
+            self._stopping.set()
+            self._news.put("stopped")
+
+
+def serve_control(control: Control, stopping: Callable[[], bool], clock: Callable[[], int]) -> None:
+    """Handle what happens until `stopping`; losses and vacant topics at their times."""
+    losses_at = forget_at = clock()
+    while not stopping():
+        now = clock()
+        busy = bool(control.registry.clients)
+        if busy and now >= losses_at:
+            control.report_losses()
+            losses_at = now + LOSSES_EVERY_NS
+        if now >= forget_at:
+            control.forget_vacant()
+            forget_at = now + FORGET_EVERY_NS
+        control.turn(max(0, min(losses_at, forget_at) - now) if busy else max(0, forget_at - now))
+
+
+def serve(config: BrokerConfig) -> int:
+    """Run a broker in this process until a signal; the exit status. A second signal ends it at once."""
+    try:
+        broker = Broker(config)
+        broker.start()
+    except GiustoError as error:
+        print(f"giusto broker: {error}", file=sys.stderr)
+        return 1
+    for outcome in broker.outcomes:
+        print(outcome, file=sys.stderr)
+    for address in broker.addresses[1:]:
+        print(f"also listens on {address}", file=sys.stderr)
+    print(f"ready {broker.address}", flush=True)
+    cut_short = broker.run()
+    if cut_short:
+        print(f"giusto broker: {cut_short} again: stopped without sending what waits", file=sys.stderr)
+        os._exit(128 + signal.Signals[cut_short])
+    if broker.failure is not None:
+        print(f"giusto broker: {broker.failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("giusto")

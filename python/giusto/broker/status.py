@@ -1,0 +1,45 @@
+"""What a broker says about itself: what the data plane counted, under the names of the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from giusto.broker.registry import Client, Registry, Topic
+from giusto.protocol import ClientStatus, StatusIs, TopicStatus
+
+
+def status_answer(number: int, registry: Registry, counted: dict[str, Any], **about: Any) -> StatusIs:
+    """The answer to a Status request; `about` is what the broker is."""
+    topics, clients = counted["topics"], counted["clients"]
+    return StatusIs(
+        id=number,
+        topics=[topic_status(topic, topics.get(topic.number, {})) for topic in registry.topics.values()],
+        clients=[client_status(client, clients.get(client.conn, {})) for client in registry.clients.values()],
+        **about,
+    )
+
+
+def topic_status(topic: Topic, counted: dict[str, Any]) -> TopicStatus:
+    """A topic with its counters and delays."""
+    return TopicStatus(
+        topic=topic.name,
+        share=topic.share,
+        publishers=len(topic.flows),
+        subscribers=topic.subscribers,
+        counters=counted.get("counters", {}),
+        delay_p50_ns=counted.get("delay_p50_ns", 0),
+        delay_p99_ns=counted.get("delay_p99_ns", 0),
+        delay_max_ns=counted.get("delay_max_ns", 0),
+    )
+
+
+def client_status(client: Client, counted: dict[str, Any]) -> ClientStatus:
+    """A client, with what was served for it and what waits for it."""
+    return ClientStatus(
+        client=client.number,
+        name=client.name,
+        address=client.address,
+        served=counted.get("served", 0),
+        waiting=counted.get("waiting", 0),
+        dropped=dict(client.dropped),
+    )

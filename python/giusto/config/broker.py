@@ -1,0 +1,144 @@
+"""The configuration of one broker, as values: what each is when nobody says otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from giusto import _core
+from giusto.contract import show_ns
+from giusto.errors import InvalidInput
+from giusto.protocol import ShareTerms
+
+PORT = 7447
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Realtime:
+    """What the data thread asks of the operating system."""
+
+    priority: int = 0
+    cpus: tuple[int, ...] = ()
+    lock_memory: bool = False
+    busy_poll: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one client may have."""
+
+    topics: int = 16_384
+    subscriptions: int = 16_384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """How many records wait for whoever drains them; 0 keeps none."""
+
+    capacity: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mtep:
+    """What the output stages with prices calculate with; `None` is the default of the stage."""
+
+    weight: float | None = None
+    epsilon: float | None = None
+    processing_delay_ns: int | None = None
+    mean_transmission_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """All that a broker is told. `topics` are patterns with shares; the first that covers a topic counts."""
+
+    listen: tuple[str, ...] = (f"tcp://127.0.0.1:{PORT}", f"udp://127.0.0.1:{PORT}")
+    input: str = "twrr"
+    output: str = "fifo"
+    overflow: str = "drop_oldest"
+    expiry: str | None = None
+    output_capacity: int = 1_024
+    message_capacity: int = 1_048_576
+    fragment_bytes: int = 65_536
+    mode: str = "load"
+    period_ns: int = 0
+    budget_ns: int = 0
+    penalty_ns: int = 1_000_000
+    handshake_ns: int = 5_000_000_000
+    connections_max: int = 16_384
+    drain_ns: int = 5_000_000_000
+    realtime: Realtime = field(default_factory=Realtime)
+    limits: Limits = field(default_factory=Limits)
+    records: Records = field(default_factory=Records)
+    mtep: Mtep = field(default_factory=Mtep)
+    topics: tuple[tuple[str, ShareTerms], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.mode == "time":
+            if self.period_ns <= 0:
+                raise InvalidInput(
+                    "broker.period", show_ns(self.period_ns), 'a period, as mode = "time" says'
+                )
+            if not 0 < self.budget_ns <= self.period_ns:
+                expected = f"a budget within the period of {show_ns(self.period_ns)}"
+                raise InvalidInput("broker.budget", show_ns(self.budget_ns), expected)
+        elif self.period_ns or self.budget_ns:
+            key = "period" if self.period_ns else "budget"
+            value = show_ns(self.period_ns or self.budget_ns)
+            raise InvalidInput(f"broker.{key}", value, 'mode = "time" beside it')
+
+    def share(self, topic: str) -> ShareTerms:
+        """The share of the first pattern that covers the topic."""
+        return next(
+            (share for pattern, share in self.topics if _core.topic_matches(pattern, topic)), ShareTerms()
+        )
+
+    @property
+    def named_topics(self) -> tuple[str, ...]:
+        """The topics that are named without a wildcard: they are there from the start."""
+        return tuple(pattern for pattern, _ in self.topics if not is_wild(pattern))
+
+    def engine_options(self) -> dict[str, Any]:
+        """What the pipeline is made with."""
+        return {
+            "input": self.input,
+            "output": self.output,
+            "overflow": self.overflow,
+            "expiry": self.expiry,
+            "output_capacity": self.output_capacity,
+            "message_capacity": self.message_capacity,
+            "fragment_bytes": self.fragment_bytes,
+            "weight": self.mtep.weight,
+            "epsilon": self.mtep.epsilon,
+            "processing_delay_ns": self.mtep.processing_delay_ns,
+            "mean_transmission_ns": self.mtep.mean_transmission_ns,
+            "record_capacity": self.records.capacity or None,
+        }
+
+    def plane_options(self) -> dict[str, Any]:
+        """What the data thread is made with, beside the pipeline."""
+        return {
+            "listen": list(self.listen),
+            "period_ns": self.period_ns,
+            "budget_ns": self.budget_ns,
+            "busy_poll": self.realtime.busy_poll,
+            "handshake_ns": self.handshake_ns,
+            "connections_max": self.connections_max,
+            "penalty_ns": self.penalty_ns,
+        }
+
+
+def is_wild(pattern: str) -> bool:
+    """Whether a pattern covers more than one topic."""
+    return any(level in ("+", "#") for level in pattern.split("/"))
+
+
+def share_of(terms: ShareTerms) -> _core.Share:
+    """The share for the pipeline; raises `InvalidInput` that names the field."""
+    return _core.Share(
+        weight=terms.weight,
+        rate=terms.rate,
+        virtual_deadline=terms.virtual_deadline,
+        period_ns=terms.period_ns,
+        deadline_ns=terms.deadline_ns,
+    )

@@ -1,0 +1,141 @@
+"""Which value each setting has in the end: file, then environment, then flags."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from giusto import _core
+from giusto.config.broker import BrokerConfig, Limits, Mtep, Realtime, Records, share_of
+from giusto.config.settings import SECTIONS, TOPIC, Setting
+from giusto.errors import InvalidInput
+from giusto.protocol import ShareTerms
+
+# Section, key, value, and the name under which it was given.
+_Given: TypeAlias = tuple[str, str, object, str]
+
+PREFIX = "GIUSTO_"
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def load(
+    path: str | Path | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[str, object] | None = None,
+) -> BrokerConfig:
+    """The configuration; `flags` are settings by name (`"broker.input"`), and `None` says nothing."""
+    values: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
+    document = _document(path) if path is not None else {}
+    topics = _topics(document.pop("topics", {}))
+    for section, key, value, name in [
+        *_from_document(document),
+        *_from_environment(environ),
+        *_from_flags(flags or {}),
+    ]:
+        setting = SECTIONS[section][key]
+        values[section][key + setting.suffix] = setting.read(value, name)
+    return _assembled(values, topics)
+
+
+def _assembled(
+    values: Mapping[str, Mapping[str, Any]], topics: Iterable[tuple[str, ShareTerms]]
+) -> BrokerConfig:
+    return BrokerConfig(
+        **values["broker"],
+        realtime=Realtime(**values["realtime"]),
+        limits=Limits(**values["limits"]),
+        records=Records(**values["records"]),
+        mtep=Mtep(**values["mtep"]),
+        topics=tuple(topics),
+    )
+
+
+def _document(path: str | Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput("config", path, f"a file that can be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput("config", path, f"a TOML file: {error}") from None
+
+
+def _from_document(document: Mapping[str, Any]) -> list[_Given]:
+    found: list[_Given] = []
+    for section, table in document.items():
+        _require_known(section, [*SECTIONS, "topics"], section)
+        for key, value in _table(table, section).items():
+            name = f"{section}.{_quoted(key)}"
+            _require_known(key, SECTIONS[section], name)
+            found.append((section, key, value, name))
+    return found
+
+
+def _from_environment(environ: Mapping[str, str]) -> list[_Given]:
+    """`GIUSTO_BROKER_LISTEN` and its like; other variables are none of ours."""
+    found: list[_Given] = []
+    for name, text in sorted(environ.items()):
+        section, _, key = name.removeprefix(PREFIX).lower().partition("_")
+        if name.startswith(PREFIX) and section in SECTIONS and key:
+            known = [f"{PREFIX}{section}_{each}".upper() for each in SECTIONS[section]]
+            _require_known(name, known, name)
+            found.append((section, key, text, name))
+    return found
+
+
+def _from_flags(flags: Mapping[str, object]) -> list[_Given]:
+    known = [f"{section}.{key}" for section, settings in SECTIONS.items() for key in settings]
+    found: list[_Given] = []
+    for name, value in flags.items():
+        _require_known(name, known, name)
+        section, _, key = name.partition(".")
+        if value is not None:
+            found.append((section, key, value, name))
+    return found
+
+
+def _topics(table: object) -> list[tuple[str, ShareTerms]]:
+    return [
+        _topic(pattern, _table(share, f"topics.{_quoted(pattern)}"))
+        for pattern, share in _table(table, "topics").items()
+    ]
+
+
+def _topic(pattern: str, share: Mapping[str, object]) -> tuple[str, ShareTerms]:
+    path = f"topics.{_quoted(pattern)}"
+    try:
+        _core.topic_matches(pattern, "any")
+    except InvalidInput as error:
+        raise InvalidInput(path, error.value, error.expected) from None
+    values: dict[str, Any] = {}
+    for key, value in share.items():
+        _require_known(key, TOPIC, f"{path}.{_quoted(key)}")
+        setting: Setting = TOPIC[key]
+        values[key + setting.suffix] = setting.read(value, f"{path}.{key}")
+    terms = ShareTerms(**values)
+    share_of(terms)
+    return pattern, terms
+
+
+def _table(value: object, path: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput(path, value, f"a table: [{path}]")
+    return value
+
+
+def _require_known(name: str, known: Iterable[str], path: str) -> None:
+    """Refuse an unknown name with the nearest known one."""
+    names = list(known)
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        expected = f"{near[0]}, the nearest known name" if near else f"one of {', '.join(names)}"
+        raise InvalidInput(path, "unknown", expected)
+
+
+def _quoted(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else f'"{key}"'
