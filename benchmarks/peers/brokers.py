@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from giusto import __version__
+
 START_SECONDS = 20.0
 END_SECONDS = 5.0
 
@@ -65,39 +67,41 @@ def find(relay: Path) -> tuple[list[Broker], list[Missing]]:
 
 def giusto() -> Broker:
     """Ours, with the settings that everybody gets."""
-    from giusto import _core
 
     def command(port: int, _: Path) -> list[str]:
         return [sys.executable, "-m", "giusto", "broker", "--listen", f"tcp://127.0.0.1:{port}"]
 
-    return Broker("giusto", "giusto", _core.VERSION, command)
+    return Broker("giusto", "giusto", __version__, command)
 
 
 def debian(
     name: str, dialect: str, program: str, command: Callable[[str, int, Path], list[str]]
 ) -> Broker | Missing:
     """A broker from a Debian package."""
-    path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
+    path = packaged(program)
     if path is None:
-        package = {"mosquitto": "mosquitto", "redis-server": "redis-server"}[program]
-        return Missing(name, f"apt install {package}")
+        return Missing(name, f"apt install {program}")
     return Broker(name, dialect, version(path), lambda port, folder: command(path, port, folder))
 
 
 def nats() -> list[Broker | Missing]:
     """The NATS server of the distribution, and the one that `go install` made, if it is another version."""
-    packaged = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
-    newest = go_programs() / "nats-server"
+    old, new = packaged("nats-server"), go_programs() / "nats-server"
     found: list[Broker | Missing] = []
-    if packaged is None:
+    if old is None:
         found.append(Missing("nats", "apt install nats-server"))
     else:
-        found.append(Broker("nats", "nats", version(packaged), nats_command(packaged)))
-    if not newest.exists():
+        found.append(Broker("nats", "nats", version(old), nats_command(old)))
+    if not new.exists():
         found.append(Missing("nats-new", "go install github.com/nats-io/nats-server/v2@latest"))
-    elif packaged is None or version(str(newest)) != version(packaged):
-        found.append(Broker("nats-new", "nats", version(str(newest)), nats_command(str(newest))))
+    elif old is None or version(str(new)) != version(old):
+        found.append(Broker("nats-new", "nats", version(str(new)), nats_command(str(new))))
     return found
+
+
+def packaged(program: str) -> str | None:
+    """Where the system's own program is, also where only administrators look; then any other."""
+    return shutil.which(program, path="/usr/bin:/usr/sbin") or shutil.which(program)
 
 
 def nats_command(path: str) -> Callable[[int, Path], list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from giusto import _core, protocol
+from giusto import __version__, _core, protocol
 
 TIMEOUT_SECONDS = 10.0
 
@@ -13,7 +13,7 @@ def delays(port: int, topic: str) -> dict[str, float]:
     """Percentiles of the time that messages of a topic spent in the broker, in microseconds."""
     with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS) as connection:
         connection.sendall(_core.encode_hello())
-        ask(connection, protocol.Connect(id=1, name="bench-status", version=_core.VERSION))
+        ask(connection, protocol.Connect(id=1, name="bench-status", version=__version__))
         status = ask(connection, protocol.Status(id=2))
     if not isinstance(status, protocol.StatusIs):
         raise RuntimeError(f"no status but {status}")

@@ -1,0 +1,5 @@
+"""Publishers and subscribers in Python, each with a peer's own client: what a person would write who wants speed.
+
+Every module has `publish(target, seconds)`, which returns how many messages it sent, and `subscribe(target, meter)`,
+which counts until the meter ends the process. Nothing is imported but what the one client needs.
+"""
