@@ -205,7 +205,8 @@ def page(measured: dict[str, list[Figure]], *, machine: str, date: str) -> str:
         "# Benchmarks",
         f"Measured on {date} on {machine}. `make bench` measures again and rewrites this page.",
         "Compare ratios: they are taken within one run. Absolute figures belong to this machine. "
-        "[Beside other brokers](benchmarks-peers.md) has giusto against NATS, Redis, Mosquitto, zenoh and ZeroMQ.",
+        "For giusto against NATS, Redis, Mosquitto, zenoh and others see "
+        "[Beside other brokers](benchmarks-peers.md).",
     ]
     reached = [aim.row(measured) for aim in AIMS if aim.figure(measured) is not None]
     if reached:

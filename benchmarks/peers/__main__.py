@@ -14,15 +14,15 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-
 from benchmarks.peers import brokers as broker_list
 from benchmarks.peers import measures, page, pairs
 from benchmarks.peers.brokers import Broker, Missing
 from benchmarks.peers.rounds import Job, Rounds, schedule
 from benchmarks.run import ROOT, cargo_programs, machine
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
 from giusto._build import require_fresh, require_release
 from giusto.errors import StaleExtension
 
@@ -35,9 +35,13 @@ def arguments() -> argparse.Namespace:
     names = [*(measure.name for measure in measures.MEASURES), "python"]
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often each is measured ({ROUNDS})")
     parser.add_argument("--only", nargs="+", choices=names, metavar="MEASURE", help=", ".join(names))
-    parser.add_argument("--peers", nargs="+", metavar="NAME", help="only those whose name starts like one of these")
+    parser.add_argument(
+        "--peers", nargs="+", metavar="NAME", help="only those whose name starts like one of these"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every line of every round")
-    parser.add_argument("--from", type=Path, metavar="FILE", dest="source", help="measure nothing, use this file")
+    parser.add_argument(
+        "--from", type=Path, metavar="FILE", dest="source", help="measure nothing, use this file"
+    )
     return parser.parse_args()
 
 
@@ -65,7 +69,9 @@ def measure_all(todo: list[Job], rounds: int, console: Console) -> Rounds:
                 line = job.run()
                 measured.add(job, line)
                 if "error" in line:
-                    progress.console.print(f"{job.measure}: {job.peer}: {line['error']}", style="red", markup=False)
+                    progress.console.print(
+                        f"{job.measure}: {job.peer}: {line['error']}", style="red", markup=False
+                    )
                 progress.advance(bar)
         except KeyboardInterrupt:
             console.print("interrupted: here is what was measured so far")

@@ -37,7 +37,8 @@ MEASURES = [
     Measure("latency-250", "Delay at 250/s", ("latency", "--rate", "250"), 2.0, with_relay=True),
     Measure("latency-5000", "Delay at 5,000/s", ("latency", "--rate", "5000"), 1.0, with_relay=True),
     Measure("flood", "A 1,000/s topic beside a flood", ("flood", "--rate", "1000"), 1.5),
-    Measure("stalled", "A subscriber that stops reading", ("stalled", "--rate", "1000", "--subscribers", "4"), 1.5),
+    Measure("stalled", "A subscriber that stops reading",
+            ("stalled", "--rate", "1000", "--subscribers", "4"), 1.5),
     Measure("many", "10,000 topics over 1,000 connections", ("many",), 1.0),
 ]  # fmt: skip
 

@@ -140,13 +140,16 @@ def page(
     versions = ", ".join(f"{broker.name} {broker.version}" for broker in brokers if broker.name != "relay")
     parts = [
         "# Beside other brokers",
-        f"Measured on {date} on {machine}: {versions}. `make bench-peers` measures again and rewrites this page.",
+        f"Measured on {date} on {machine}: {versions}. "
+        "`make bench-peers` measures again and rewrites this page.",
         HOW.format(rounds=rounds.count()),
         "## What was aimed at",
         markdown(*aims(rounds)),
     ]
     if missing:
-        parts.append("Not here, so not measured: " + ", ".join(f"{one.name} (`{one.remedy}`)" for one in missing) + ".")
+        parts.append(
+            "Not here, so not measured: " + ", ".join(f"{one.name} (`{one.remedy}`)" for one in missing) + "."
+        )
     for measure in COLUMNS:
         if measure in rounds.lines:
             parts += section(rounds, measure, pictures)

@@ -1,4 +1,4 @@
-"""What is measured with Python clients: a publisher process, a broker if there is one, and a subscriber process."""
+"""What is measured with Python clients: a publisher and a subscriber process, and a broker if it needs one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def find(brokers: list[Broker]) -> tuple[list[Pair], list[Missing]]:
     """The pairs whose client and broker are here, and the clients that are not."""
     here = {broker.name for broker in brokers}
     installed = {pair.name: importlib.util.find_spec(pair.module) is not None for pair in PAIRS}
-    possible = [pair for pair in PAIRS if installed[pair.name] and (pair.broker is None or pair.broker in here)]
+    possible = [
+        pair for pair in PAIRS if installed[pair.name] and (pair.broker is None or pair.broker in here)
+    ]
     absent = [Missing(pair.name, f"pip install {pair.package}") for pair in PAIRS if not installed[pair.name]]
     return possible, absent
 

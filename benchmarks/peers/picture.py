@@ -1,15 +1,14 @@
-"""Two pictures for the page: how many messages each peer carries, and how much a flood delays a quiet topic."""
+"""Two pictures for the page: how many messages each peer carries, and what a flood does to a quiet topic."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import matplotlib as mpl
-from matplotlib import pyplot
-from matplotlib.axes import Axes
-
 from benchmarks.peers.page import PICTURES
 from benchmarks.peers.rounds import Rounds
+from matplotlib import pyplot
+from matplotlib.axes import Axes
 
 OURS, THEIRS, LIMIT = "#c2410c", "#64748b", "#cbd5e1"
 

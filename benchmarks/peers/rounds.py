@@ -79,7 +79,7 @@ class Rounds:
 
 
 def schedule(jobs: list[Job], rounds: int) -> Iterator[Job]:
-    """All jobs of each round, measure by measure; who is first within a measure changes from round to round."""
+    """All jobs of each round, measure by measure; who is first within a measure changes with the round."""
     measures = list(dict.fromkeys(job.measure for job in jobs))
     for number in range(rounds):
         for measure in measures:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.peers.clients publish|subscribe CLIENT TARGET SECONDS`: one end of a Python-to-Python run."""
+"""One end of a Python-to-Python run: `… clients publish|subscribe CLIENT TARGET SECONDS`."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from itertools import pairwise
 
 LOOK_SECONDS = 0.02
 # The first moments are not measured: everybody grows buffers then.
@@ -22,7 +23,7 @@ Sample = tuple[float, int]
 
 def rate(samples: list[Sample]) -> float:
     """Messages per second between the end of the warm-up and the last arrival."""
-    moving = [now for before, now in zip(samples, samples[1:], strict=False) if now[1] > before[1]]
+    moving = [now for before, now in pairwise(samples) if now[1] > before[1]]
     if not moving:
         return 0.0
     warm = [sample for sample in moving if sample[0] >= moving[0][0] + WARM_SECONDS]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import nats
-
 from benchmarks.peers.clients.meter import Meter
 from benchmarks.peers.clients.pace import PAYLOAD, TOPIC, batches
 

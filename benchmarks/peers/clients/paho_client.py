@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from paho.mqtt import client as mqtt
-
 from benchmarks.peers.clients.meter import Meter
 from benchmarks.peers.clients.pace import PAYLOAD, TOPIC, batches
+from paho.mqtt import client as mqtt
 
 # What may wait in the client before the publisher waits for it.
 WINDOW = 1000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import redis
-
 from benchmarks.peers.clients.meter import Meter
 from benchmarks.peers.clients.pace import PAYLOAD, TOPIC, batches
 

@@ -7,7 +7,6 @@ import threading
 import time
 
 import zenoh
-
 from benchmarks.peers.clients.meter import Meter
 from benchmarks.peers.clients.pace import PAYLOAD, TOPIC, batches
 
