@@ -1,4 +1,4 @@
-"""What is measured with Python clients: a publisher and a subscriber process, and a broker if it needs one."""
+"""What is measured with Python clients: a publisher and subscriber process, with a broker if they need one."""
 
 from __future__ import annotations
 
