@@ -293,5 +293,5 @@ def decode_reply(body: bytes) -> AnyAnswer | AnyNotice:
 def _decode(decoder: msgspec.msgpack.Decoder[_Kind], body: bytes) -> _Kind:
     try:
         return decoder.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(f"control frame: {error}", 8) from None

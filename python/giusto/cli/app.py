@@ -1,0 +1,44 @@
+"""Which commands there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from giusto.cli import doctor
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: quick, and the same in a pipe
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def print_version(wanted: bool) -> None:
+    """Answer `--version` and end."""
+    if wanted:
+        from giusto import __version__
+
+        print(f"giusto {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def giusto(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish/subscribe in strict time.
+
+    \b
+    Start with two terminals:
+      giusto broker
+      giusto sub 'ward/#'       and elsewhere: giusto pub ward/3/alarm 'SpO2 low'
+    """
+
+
+app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
