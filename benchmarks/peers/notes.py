@@ -6,7 +6,7 @@ sockets, encoded before the measurement; the Python rows use each peer's own cli
 broker: it reads from one socket and writes to another, and is what any broker pays at least.
 
 The machine is shared, and its own stalls dominate every p99. So all candidates are measured in
-short rounds in turn, {rounds} rounds each, with a fresh process of the broker. A figure is the
+short rounds in turn, {rounds} of each, with a fresh process of the broker. A figure is the
 median over the rounds, with the lowest and the highest in brackets; a ratio is taken within each
 round. Delays count from the instant at which a message was *meant* to be sent. The columns
 *machine* are from a thread that does nothing but sleep: how late it woke up in the same run."""
@@ -25,7 +25,10 @@ The processor is awake more of the time, so that wake-ups cost less than at 250/
     "flood": """\
 Another pair of connections publishes a second topic as fast as the broker takes it. Its threads
 have a lower priority than the measured ones, or the figure would say how the machine shares itself
-between our own threads; the broker itself has the usual priority and competes with them.""",
+between our own threads; the broker itself has the usual priority and competes with them. The
+columns *in the broker* are giusto's own account, over both windows: from the moment a message was
+read to the moment it was handed to the subscriber's socket. In the picture a dot is p50, and its
+line ends at p95.""",
     "stalled": """\
 Five subscribers of one topic at 1,000/s. One stops reading; 16 MiB of another topic, to which only
 it subscribes, fill all buffers on the way to it. Then the others are measured again.""",

@@ -72,6 +72,8 @@ COLUMNS: dict[str, Sequence[Column | Ratio]] = {
         Ratio("p50 × alone", "beside_p50_us", under="alone_p50_us"),
         Ratio("p95 × alone", "beside_p95_us", under="alone_p95_us"),
         Column("lost", "lost"), Column("flood, million/s", "flood_rate", 1e6, 2),
+        Column("in the broker: p50, µs", "inside_p50_us", digits=1),
+        Column("p99", "inside_p99_us", digits=1), Column("max", "inside_max_us", digits=1),
     ],
     "stalled": [
         Column("all read: p50, µs", "reading_p50_us"),

@@ -47,13 +47,15 @@ def bars(axes: Axes, rounds: Rounds, measure: str, scale: float, title: str) -> 
     below = [(spread.middle - spread.low) / scale for _, spread in spreads]
     above = [(spread.high - spread.middle) / scale for _, spread in spreads]
     axes.barh(names, middles, xerr=[below, above], color=[colour(peer) for peer in names], ecolor="#334155")
-    for place, middle in enumerate(middles):
-        axes.annotate(f"{middle:.3g}", (0, place), xytext=(4, 0), textcoords="offset points", va="center")
+    for place, (middle, more) in enumerate(zip(middles, above, strict=True)):
+        end = (middle + more, place)
+        axes.annotate(f"{middle:.3g}", end, xytext=(4, 0), textcoords="offset points", va="center")
+    axes.margins(x=0.12)
     axes.set_title(title, fontsize=9)
 
 
 def delay(rounds: Rounds, file: Path) -> None:
-    """From p50 to p95, for each peer and each situation, on a logarithmic scale."""
+    """From p50 (the dot) to p95, for each peer and each situation, on a logarithmic scale."""
     figure, panels = pyplot.subplots(1, 3, figsize=(9, 2.8), layout="constrained", sharex=True)
     cases = [("latency-5000", "", "at 5,000/s"), ("flood", "alone_", "at 1,000/s, alone"),
              ("flood", "beside_", "at 1,000/s, beside a flood")]  # fmt: skip

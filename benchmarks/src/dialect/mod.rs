@@ -137,3 +137,76 @@ fn decimal(digits: &[u8]) -> io::Result<usize> {
         _ => Err(refused(format!("not a number: {}", String::from_utf8_lossy(digits)))),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use giusto_core::frame::{Credit, Data, DataHeader, Frame, LIMIT_BYTES};
+
+    use super::{PAYLOAD_BYTES, Piece, named};
+
+    /// However the bytes arrive, they are a message with this payload, and only when all of them are there.
+    fn check_message(name: &str, bytes: &[u8], payload: &[u8]) {
+        let dialect = named(name).expect("a dialect");
+        for cut in 0..bytes.len() {
+            assert_eq!(dialect.piece(&bytes[..cut]).expect("a start"), Piece::Partial, "{name}: {cut} bytes");
+        }
+        let more = [bytes, bytes].concat();
+        let Piece::Message { payload_at, length } = dialect.piece(&more).expect("a message") else {
+            panic!("{name}: not a message");
+        };
+        assert_eq!(length, bytes.len(), "{name}");
+        assert_eq!(&bytes[payload_at..payload_at + payload.len()], payload, "{name}");
+    }
+
+    /// The bytes are something that the load passes over.
+    fn check_other(name: &str, bytes: &[u8]) {
+        let piece = named(name).expect("a dialect").piece(bytes);
+        assert_eq!(piece.expect("a piece"), Piece::Other { length: bytes.len() }, "{name}");
+    }
+
+    fn frame(frame: &Frame<'_>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes, LIMIT_BYTES).expect("a small frame");
+        bytes
+    }
+
+    #[test]
+    fn messages_are_recognised_in_every_dialect_however_they_are_cut() {
+        check_message("relay", &[7; PAYLOAD_BYTES], &[7; PAYLOAD_BYTES]);
+        check_message("nats", b"MSG fast 0 6\r\nab\r\ncd\r\n", b"ab\r\ncd");
+        check_message("redis", b"*3\r\n$7\r\nmessage\r\n$4\r\nfast\r\n$4\r\n\r\nab\r\n", b"\r\nab");
+        check_message("mqtt", b"\x30\x0a\x00\x04fastabcd", b"abcd");
+        let data = Data { header: DataHeader::default(), attributes: b"", payload: b"abcd" };
+        check_message("giusto", &frame(&Frame::Data(data)), b"abcd");
+    }
+
+    #[test]
+    fn a_long_mqtt_message_has_a_length_of_two_bytes() {
+        let body = [&b"\x00\x04fast"[..], &[9; 128]].concat();
+        check_message("mqtt", &[&[0x30, 0x86, 0x01], &body[..]].concat(), &[9; 128]);
+    }
+
+    #[test]
+    fn what_is_not_a_message_is_passed_over() {
+        check_other("nats", b"PING\r\n");
+        check_other("redis", b":1\r\n");
+        check_other("redis", b"*3\r\n$9\r\nsubscribe\r\n$4\r\nfast\r\n:1\r\n");
+        check_other("mqtt", b"\xd0\x00");
+        check_other("giusto", &frame(&Frame::Control(b"\x80")));
+    }
+
+    #[test]
+    fn credits_name_their_flow() {
+        let bytes = frame(&Frame::Credit(Credit { stream: 3, amount: 256 }));
+        let piece = named("giusto").expect("a dialect").piece(&bytes).expect("a piece");
+        assert_eq!(piece, Piece::Credit { stream: 3, amount: 256, length: bytes.len() });
+    }
+
+    #[test]
+    fn what_a_peer_complains_about_is_an_error() {
+        for (name, bytes) in [("nats", &b"-ERR 'Slow Consumer'\r\n"[..]), ("redis", b"-ERR no\r\n")] {
+            let error = named(name).expect("a dialect").piece(bytes).expect_err("a complaint");
+            assert!(error.to_string().contains("-ERR"), "{error}");
+        }
+    }
+}
