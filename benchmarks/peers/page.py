@@ -89,7 +89,7 @@ COLUMNS: dict[str, Sequence[Column | Ratio]] = {
     ],
     "python": [
         Column("thousand/s", "rate", 1e3, with_spread=True),
-        Ratio("× zenoh", "rate", "zenoh, peer to peer"), Column("lost", "lost"),
+        Ratio("× zenoh", "rate", "zenoh, peer to peer"), Column("lost, %", "lost_percent", digits=1),
     ],
 }  # fmt: skip
 TITLES = {measure.name: measure.title for measure in MEASURES} | {"python": "Python to Python"}

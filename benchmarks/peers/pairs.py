@@ -1,4 +1,4 @@
-"""What is measured with Python clients: a publisher and subscriber process, with a broker if they need one."""
+"""What is measured with Python clients: two processes, and a broker between them if they need one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def run(pair: Pair, brokers: list[Broker]) -> Line:
                 seen = answer(subscriber)
     except (RuntimeError, OSError) as error:
         return {"error": str(error)}
-    return {"rate": seen["rate"], "sent": sent, "lost": max(0.0, sent - seen["received"])}
+    lost = max(0.0, sent - seen["received"])
+    return {"rate": seen["rate"], "sent": sent, "lost": lost, "lost_percent": 100 * lost / sent}
 
 
 @contextmanager

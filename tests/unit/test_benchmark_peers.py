@@ -1,4 +1,4 @@
-"""Rounds are interleaved, ratios are taken within a round, and the page says what was reached and what failed."""
+"""Rounds are interleaved, ratios are taken within a round, and the page says what was reached and failed."""
 
 from __future__ import annotations
 
