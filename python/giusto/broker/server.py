@@ -73,9 +73,13 @@ class Broker:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def run(self) -> str:
-        """Wait for the end: a signal, `stop` or a failure. Says which signal cut it short, if one did."""
+    def run(self, ready: Callable[[], None] = lambda: None) -> str:
+        """Wait for the end: a signal, `stop` or a failure. Says which signal cut it short, if one did.
+
+        `ready` is called when signals are heard: from then on SIGTERM drains.
+        """
         with self._signals():
+            ready()
             while True:
                 news = self._news.get()
                 if news == "stopped":
@@ -135,9 +139,17 @@ class Broker:
             # `run` says it to whoever waits; there is nobody above this thread to raise it to.
             self.failure = error
             _log.exception("the control plane failed")
+            self._abandon()
         finally:
             self._stopping.set()
             self._news.put("stopped")
+
+    def _abandon(self) -> None:
+        """Without a control plane the data plane is of no use: clients shall notice and go elsewhere."""
+        try:
+            self._plane.stop(0)
+        except GiustoError as error:
+            _log.debug("the data plane had stopped: %s", error)
 
 
 def serve_control(control: Control, stopping: Callable[[], bool], clock: Callable[[], int]) -> None:
@@ -167,8 +179,7 @@ def serve(config: BrokerConfig) -> int:
         print(outcome, file=sys.stderr)
     for address in broker.addresses[1:]:
         print(f"also listens on {address}", file=sys.stderr)
-    print(f"ready {broker.address}", flush=True)
-    cut_short = broker.run()
+    cut_short = broker.run(lambda: print(f"ready {broker.address}", flush=True))
     if cut_short:
         print(f"giusto broker: {cut_short} again: stopped without sending what waits", file=sys.stderr)
         os._exit(128 + signal.Signals[cut_short])

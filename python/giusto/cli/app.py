@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from giusto.cli import doctor
+from giusto.cli import bench, broker, doctor, pub, sub, top
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -20,9 +20,9 @@ app = typer.Typer(
 def print_version(wanted: bool) -> None:
     """Answer `--version` and end."""
     if wanted:
-        from giusto import __version__
+        from giusto import _core
 
-        print(f"giusto {__version__}")
+        print(f"giusto {_core.VERSION}")
         raise typer.Exit
 
 
@@ -41,4 +41,9 @@ def giusto(
     """
 
 
+app.command(epilog=broker.EXAMPLES)(broker.broker)
+app.command(epilog=pub.EXAMPLES)(pub.pub)
+app.command(epilog=sub.EXAMPLES)(sub.sub)
+app.command(epilog=top.EXAMPLES)(top.top)
+app.command(epilog=bench.EXAMPLES)(bench.bench)
 app.command(epilog=doctor.EXAMPLES)(doctor.doctor)

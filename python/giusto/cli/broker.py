@@ -28,10 +28,14 @@ def broker(
     ] = None,
     listen: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="tcp://host:port, udp://host:port or unix:///path; may be repeated. Port 0: any."),
+        typer.Option(
+            metavar="URL",
+            help="tcp://host:port, udp://host:port or unix:///path; may be repeated. Port 0: any.",
+        ),
     ] = None,
     input_stage: Annotated[
-        str | None, typer.Option("--input", metavar="POLICY", help="Who is served next: twrr, smooth, fair or edf.")
+        str | None,
+        typer.Option("--input", metavar="POLICY", help="Who is served next: twrr, smooth, fair or edf."),
     ] = None,
     output_stage: Annotated[
         str | None,
@@ -42,16 +46,19 @@ def broker(
         typer.Option(metavar="POLICY", help="For slow subscribers: drop_oldest, drop_new or disconnect."),
     ] = None,
     mode: Annotated[
-        str | None, typer.Option(metavar="MODE", help="load: serve when there is work. time: serve at fixed times.")
+        str | None,
+        typer.Option(metavar="MODE", help="load: serve when there is work. time: serve at fixed times."),
     ] = None,
     period: Annotated[
         str | None, typer.Option(metavar="TIME", help="With --mode time: how often it serves, such as 1ms.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="With --mode time: for how long each time, such as 600us.")
+        str | None,
+        typer.Option(metavar="TIME", help="With --mode time: for how long each time, such as 600us."),
     ] = None,
     fifo: Annotated[
-        int | None, typer.Option(metavar="1-99", help="Run the data thread under SCHED_FIFO with this priority.")
+        int | None,
+        typer.Option(metavar="1-99", help="Run the data thread under SCHED_FIFO with this priority."),
     ] = None,
     cpus: Annotated[
         str | None, typer.Option(metavar="CPUS", help="Run the data thread on these CPUs, such as 2 or 2-3.")

@@ -28,15 +28,20 @@ FILLER = b"giusto "
 def pub(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic, such as ward/3/alarm.")],
     payload: Annotated[
-        str | None, typer.Argument(metavar="[PAYLOAD|-]", help="Text to publish; - publishes each line of stdin.")
+        str | None,
+        typer.Argument(metavar="PAYLOAD", help="Text to publish; - publishes each line of stdin."),
     ] = None,
     address: options.Address = options.ADDRESS,
     name: options.Name = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", "-r", metavar="RATE", help="Repeat: 100/s, 5/10ms, or a number per second.")
+        str | None,
+        typer.Option("--rate", "-r", metavar="RATE", help="Repeat: 100/s, 5/10ms, or a number per second."),
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", "-n", metavar="N", help="Publish so many messages. [default: 1; no end with --rate]")
+        int | None,
+        typer.Option(
+            "--count", "-n", metavar="N", help="Publish so many messages. [default: 1; no end with --rate]"
+        ),
     ] = None,
     size: Annotated[
         int | None, typer.Option(metavar="BYTES", help="Publish so many bytes instead of a text.")
@@ -46,7 +51,12 @@ def pub(
     ] = 0,
     attribute: Annotated[
         list[str] | None,
-        typer.Option("--attribute", "-A", metavar="NAME=VALUE", help="A value that filters can look at; may be repeated."),
+        typer.Option(
+            "--attribute",
+            "-A",
+            metavar="NAME=VALUE",
+            help="A value that filters can look at; may be repeated.",
+        ),
     ] = None,
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="Of no use to anyone after that time, such as 50ms.")
@@ -54,19 +64,20 @@ def pub(
 ) -> None:
     """Publish messages on a topic.
 
-    Says on stderr how many were published. With a rate, messages are due at fixed instants: a late one does not
-    delay those after it.
+    Says on stderr how many were published. With a rate, messages are due at fixed instants: a late one does
+    not delay those after it.
     """
     from giusto.cli.lines import attribute as parse
     from giusto.cli.pace import pace, wait_until
-    from giusto.client import connect
+    from giusto.cli.remarks import connected
+    from giusto.contract import Offer
 
     plan = pace(rate, count, alone=None if payload == "-" else 1)
     messages = payloads(payload, size, sys.stdin.buffer)
     attributes = dict(map(parse, attribute or [])) or None
     sent = 0
-    with connect(address, name=name) as bus:
-        publisher = bus.advertise(topic)
+    with connected(address, name) as bus:
+        publisher = bus.advertise(topic, Offer(timeout=timeout))
         try:
             for due_ns, message in zip(plan.due_ns(time.monotonic_ns()), messages, strict=False):
                 wait_until(due_ns)
@@ -74,7 +85,6 @@ def pub(
                     message,
                     priority=priority,
                     attributes=attributes,
-                    timeout=timeout,
                     intended_ns=due_ns if rate is not None else None,
                 )
                 sent += 1

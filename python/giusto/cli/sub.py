@@ -29,7 +29,8 @@ def sub(
     address: options.Address = options.ADDRESS,
     name: options.Name = None,
     filter_text: Annotated[
-        str | None, typer.Option("--filter", "-f", metavar="FILTER", help="Only messages whose attributes satisfy this.")
+        str | None,
+        typer.Option("--filter", "-f", metavar="FILTER", help="Only messages whose attributes satisfy this."),
     ] = None,
     count: Annotated[
         int | None, typer.Option("--count", "-n", metavar="N", help="End after so many messages.")
@@ -38,7 +39,8 @@ def sub(
         str | None, typer.Option(metavar="TIME", help="Fail if nothing arrives for so long, such as 10s.")
     ] = None,
     max_latency: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Ask for this latency, and say on stderr what later ones missed.")
+        str | None,
+        typer.Option(metavar="TIME", help="Ask for this latency, and say on stderr what later ones missed."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per message.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Print the payloads alone, a line each.")] = False,
@@ -48,7 +50,7 @@ def sub(
     A line for people has topic, payload, attributes, latency and publisher.
     """
     from giusto.cli import lines
-    from giusto.client import connect
+    from giusto.cli.remarks import connected
     from giusto.contract import Need, duration_ns
 
     if as_json and raw:
@@ -58,13 +60,14 @@ def sub(
     wait_ns = None if timeout is None else duration_ns(timeout, "--timeout", least_ns=1)
     show = lines.as_json if as_json else lines.bare if raw else lines.pretty
     left = count
-    with connect(address, name=name) as bus:
-        subscription = bus.subscribe(pattern, Need(max_latency=max_latency), filter=filter_text, on_miss=say_miss)
+    with connected(address, name) as bus:
+        subscription = bus.subscribe(pattern, Need(max_latency=max_latency), filter=filter_text)
         if max_latency is not None:
             say(str(subscription.verdict))
         while left is None or left > 0:
             messages = subscription.receive_many(
-                BATCH if left is None else min(left, BATCH), timeout=None if wait_ns is None else wait_ns / 1e9
+                BATCH if left is None else min(left, BATCH),
+                timeout=None if wait_ns is None else wait_ns / 1e9,
             )
             if not messages:
                 raise TimedOut(f"subscription to {pattern}", wait_ns or 0)
@@ -73,8 +76,3 @@ def sub(
             sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
             sys.stdout.buffer.flush()
             left = None if left is None else left - len(messages)
-
-
-def say_miss(miss: object) -> None:
-    """A latency that was asked for and not held."""
-    say(f"missed: {miss}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ Examples:
   giusto top --once
   giusto top --interval 5s --json | jq '.topics[] | {topic, p99_ns}'"""
 
+# A pipe has no width: room for long names.
+PIPE_COLUMNS = 200
 TOPIC_COLUMNS = ("topic", "pub→sub", "rate", "p50", "p99", "max", "bound", "dropped")
 CLIENT_COLUMNS = ("client", "served", "θ", "waiting", "dropped")
 
@@ -43,15 +46,18 @@ def top(
     """Show the topics and clients of a broker, live.
 
     For each topic: publishers and subscribers, messages per second, delay within the broker (from arrival to
-    departure, since it started), the bound that was proved, and what was dropped by reason. For each client: θ,
-    its part of what the input stage served.
+    departure, since it started), the bound that was proved, and what was dropped by reason. For each client:
+    θ, its part of what the input stage served.
     """
     from giusto.cli.activity import activity, as_fields
     from giusto.client import connect
     from giusto.contract import duration_ns
 
     interval_ns = duration_ns(interval, "--interval", least_ns=10_000_000)
-    with connect(address) as bus, screen(live=not once and not as_json) as show:
+    with (
+        connect(address, name=f"giusto-top-{os.getpid()}") as bus,
+        screen(live=not once and not as_json) as show,
+    ):
         before = None if once else bus.status()
         looks = 1 if once else count
         while looks is None or looks > 0:
@@ -73,6 +79,8 @@ def screen(*, live: bool) -> Iterator[Callable[[RenderableType], None]]:
     from rich.live import Live
 
     console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_COLUMNS
     if not live or not console.is_terminal:
         yield console.print
         return
@@ -88,7 +96,7 @@ def tables(seen: Activity) -> RenderableType:
     from giusto.cli.activity import client_cells, topic_cells
     from giusto.contract import show_ns
 
-    head = f"run {seen.run}, up {show_ns(seen.uptime_ns)}, input {seen.input}, output {seen.output}"
+    head = f"run {seen.run[:8]}, up {show_ns(seen.uptime_ns)}, input {seen.input}, output {seen.output}"
     topics = table(TOPIC_COLUMNS, [topic_cells(row) for row in seen.topics])
     clients = table(CLIENT_COLUMNS, [client_cells(row) for row in seen.clients])
     return Group(Text(head), topics, clients)

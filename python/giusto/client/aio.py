@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from itertools import islice
+from operator import length_hint
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -37,7 +39,8 @@ from giusto.message import Codec
 from giusto.protocol import Party, ShareTerms, StatusIs, encode
 
 _Result = TypeVar("_Result")
-BATCH = 256
+BATCH = 1024
+"""Messages of one subscription before the loop has a turn."""
 CLOSE_NS = 1_000_000_000
 
 
@@ -93,8 +96,12 @@ class Publisher(AnyPublisher, _core.AsyncPublisher):
         await self.unadvertise()
 
 
-class Subscription(AnySubscription, _core.AsyncInbox):
-    """A pattern that this client is subscribed to; `async for` gives its messages."""
+class Subscription(AnySubscription, _core.Inbox):
+    """A pattern that this client is subscribed to; `async for` gives its messages.
+
+    Messages are taken from the native inbox in batches, which is what makes `async for` quick. What a loop
+    that was left early has not used stays in `_ready` for whoever receives next.
+    """
 
     def __new__(
         cls,
@@ -109,7 +116,7 @@ class Subscription(AnySubscription, _core.AsyncInbox):
     ) -> Self:
         """Make the native part."""
         options = inbox_options(need, codec, queue, overflow)
-        return _core.AsyncInbox.__new__(cls, bus._native, pattern, filter, **options)
+        return _core.Inbox.__new__(cls, bus._native, pattern, filter, **options)
 
     def __init__(
         self,
@@ -123,17 +130,19 @@ class Subscription(AnySubscription, _core.AsyncInbox):
         overflow: str,
     ) -> None:
         self._bus = bus
+        self._ready: Iterator[_core.Message] = iter([])
         self._waiters: list[asyncio.Future[None]] = []
         self._is_over = False
-        self._task: asyncio.Task[None] | None = None
         self.describe(pattern, need, filter, codec, on)
         self.announce()
 
     async def receive(self, timeout: Duration | None = None) -> _core.Message:
         """The next message. Raises `TimedOut` if none comes in time."""
-        while (message := self.take()) is None:
+        while True:
+            message = next(self._ready, None) or self.take()
+            if message is not None:
+                return message
             await self._wait_message(timeout)
-        return message
 
     async def receive_many(self, most: int = 1024, timeout: Duration | None = None) -> list[_core.Message]:
         """Up to `most` messages: waits for the first, takes what else is there. None in time: an empty list."""
@@ -142,45 +151,61 @@ class Subscription(AnySubscription, _core.AsyncInbox):
                 await self._wait_message(timeout)
             except TimedOut:
                 return []
-        return self.take_many(most)
+        ready = list(islice(self._ready, most))
+        return ready + self.take_many(most - len(ready))
+
+    def available(self) -> int:
+        """How many messages can be received without waiting."""
+        return length_hint(self._ready) + super().available()
+
+    def purge(self) -> int:
+        """Throw away what waits; how many messages that were."""
+        count = length_hint(self._ready) + super().purge()
+        self._ready = iter([])
+        return count
+
+    async def __aiter__(self) -> AsyncIterator[_core.Message]:
+        while True:
+            for message in self._ready:
+                yield message
+            batch = self.take_many(BATCH)
+            self._ready = iter(batch)
+            if len(batch) == BATCH:
+                await asyncio.sleep(0)
+            elif not batch:
+                if self._is_over:
+                    return
+                await self._wait_message(None)
 
     async def _wait_message(self, timeout: Duration | None) -> None:
         timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
         if self._is_over:
             raise Closed("the subscription was ended by unsubscribe()")
-        await self._bus._wait(lambda: self.available() > 0 or self._is_over, "receive", timeout_ns)
+        await self._bus._wait(self._is_waiting_over, "receive", timeout_ns, self._waiters)
 
-    def _waiter(self) -> asyncio.Future[None] | None:
-        """A future that is done when something waits; none when the iteration is over."""
-        if self._is_over:
-            return None
-        self._bus._check_open()
-        waiter = self._bus._loop.create_future()
-        self._waiters.append(waiter)
-        return waiter
-
-    def _wake(self, error: GiustoError | None = None) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if waiter.done():
-                continue
-            if error is None:
-                waiter.set_result(None)
-            else:
-                waiter.set_exception(error)
+    def _is_waiting_over(self) -> bool:
+        return self._is_over or super().available() > 0
 
     async def unsubscribe(self) -> None:
         """End the subscription; iterations over it end."""
         self._is_over = True
+        self._ready = iter([])
         await self._bus._run(operation.unsubscribe(self._bus._ledger, self))
-        self._wake()
-        self._bus._changed()
+        wake(self._waiters)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.unsubscribe()
+
+
+def wake(waiters: list[asyncio.Future[None]]) -> None:
+    """Let everybody look again."""
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_result(None)
+    waiters.clear()
 
 
 class Bus(AnyBus):
@@ -191,7 +216,7 @@ class Bus(AnyBus):
         self._loop = asyncio.get_running_loop()
         self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
         self._watched: list[int] = []
-        self._change: asyncio.Future[None] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
         self._ended: Closed | None = None
         self._restoring: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -435,21 +460,30 @@ class Bus(AnyBus):
         finally:
             self._ledger.forget_request(number)
 
-    async def _wait(self, is_done: Callable[[], bool], what: str, timeout_ns: int | None) -> None:
+    async def _wait(
+        self,
+        is_done: Callable[[], bool],
+        what: str,
+        timeout_ns: int | None,
+        waiters: list[asyncio.Future[None]] | None = None,
+    ) -> None:
         """Wait until something is so, which only what comes in can make so."""
-        deadline_ns = None if timeout_ns is None else self._native.now + timeout_ns
-        while not is_done():
-            self._check_open()
-            if self._change is None or self._change.done():
-                self._change = self._loop.create_future()
-            left = None if deadline_ns is None else max(0, deadline_ns - self._native.now) / 1e9
-            done, _ = await asyncio.wait([self._change], timeout=left)
-            if not done and not is_done():
-                raise TimedOut(what, timeout_ns or 0)
+        waiters = self._waiters if waiters is None else waiters
+        try:
+            async with asyncio.timeout(None if timeout_ns is None else timeout_ns / 1e9):
+                while not is_done():
+                    self._check_open()
+                    waiter = self._loop.create_future()
+                    waiters.append(waiter)
+                    await waiter
+        except GiustoError:
+            raise
+        except TimeoutError:
+            raise TimedOut(what, timeout_ns or 0) from None
 
     def _changed(self) -> None:
-        if self._change is not None and not self._change.done():
-            self._change.set_result(None)
+        if self._waiters:
+            wake(self._waiters)
 
     def _watch(self) -> None:
         self._unwatch()
@@ -476,7 +510,7 @@ class Bus(AnyBus):
             if not isinstance(subscription, Subscription):
                 continue
             if subscription.callback is None:
-                subscription._wake()
+                wake(subscription._waiters)
             elif subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
                 subscription.announce()
                 self._loop.call_soon(self._dispatch)
@@ -514,7 +548,7 @@ class Bus(AnyBus):
         self._ledger.fail_requests(self._ended)
         for subscription in self._ledger.subscriptions.values():
             if isinstance(subscription, Subscription):
-                subscription._wake(self._ended)
+                wake(subscription._waiters)
         self._changed()
 
     def _check_open(self) -> None:
@@ -527,7 +561,9 @@ class Bus(AnyBus):
         task.add_done_callback(self._tasks.discard)
 
 
-async def _consume(subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]) -> None:
+async def _consume(
+    subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]
+) -> None:
     try:
         async for message in subscription:
             try:

@@ -74,6 +74,9 @@ class BrokerConfig:
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 
     def __post_init__(self) -> None:
+        if not any(address.startswith(("tcp://", "unix://")) for address in self.listen):
+            expected = "a tcp:// or unix:// address too, where clients say who they are"
+            raise InvalidInput("broker.listen", ", ".join(self.listen), expected)
         if self.mode == "time":
             if self.period_ns <= 0:
                 raise InvalidInput(

@@ -89,6 +89,10 @@ WRONG = [
     ('[broker]\nlisten = ["tcp://h:1", "tcp://h:99999"]', "broker.listen[1] ="),
     ('[broker]\nlisten = ["unix://relative/path"]', "broker.listen[0] ="),
     ("[broker]\nlisten = []", "broker.listen = []"),
+    (
+        '[broker]\nlisten = "udp://127.0.0.1:1"',
+        "broker.listen = udp://127.0.0.1:1: expected a tcp:// or unix://",
+    ),
     ("[broker]\nlisten = [3]", "broker.listen[0] = 3"),
     ('[broker]\nhandshake = "soon"', "broker.handshake = soon: expected a duration"),
     ("[broker]\ndrain = [1]", "broker.drain = [1]: expected a duration"),

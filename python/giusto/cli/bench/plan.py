@@ -12,11 +12,18 @@ from giusto.contract import duration_ns, show_ns
 from giusto.errors import InvalidInput
 
 AS_FAST_AS_POSSIBLE = "max"
+# As fast as possible, looking at every latency would be what is measured.
+SAMPLED = 16
+SIZE_MAX = 16_000_000
+BATCH_MAX = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An open loop: `pace` says when messages are due. The first `warm_up` messages do not count."""
+    """An open loop: `pace` says when messages are due, and the first `warm_up` of them do not count.
+
+    A pace without a period means as fast as possible, for so many seconds.
+    """
 
     address: str
     topic: str
@@ -25,6 +32,12 @@ class Plan:
     warm_up: int
     seconds: float
     batch: int = 1
+    spin: bool = False
+
+    @property
+    def stride(self) -> int:
+        """Of so many messages the latency of one is looked at."""
+        return 1 if self.pace.period_ns else SAMPLED
 
     def text(self) -> str:
         """For the command line of the process that publishes."""
@@ -68,21 +81,25 @@ class Received:
         return per_second(self.count, self.last_ns - self.first_ns)
 
 
-def plan(address: str, topic: str, *, rate: str, duration: str, warm_up: str, size: int, batch: int) -> Plan:
+def plan(
+    address: str, topic: str, *, rate: str, duration: str, warm_up: str, size: int, batch: int, spin: bool
+) -> Plan:
     """The plan that the options of `giusto bench` mean."""
-    if not 0 <= size <= 16_000_000:
-        raise InvalidInput("--size", size, "0 to 16,000,000 bytes")
-    if not 1 <= batch <= 65_536:
-        raise InvalidInput("--batch", batch, "1 to 65,536 messages")
-    seconds = duration_ns(duration, "--duration", least_ns=1_000_000) / 1e9
+    if not 0 <= size <= SIZE_MAX:
+        raise InvalidInput("--size", size, f"0 to {SIZE_MAX:,} bytes")
+    if not 1 <= batch <= BATCH_MAX:
+        raise InvalidInput("--batch", batch, f"1 to {BATCH_MAX:,} messages")
     extra = duration_ns(warm_up, "--warm-up") / 1e9
+    seconds = extra + duration_ns(duration, "--duration", least_ns=1_000_000) / 1e9
     if rate == AS_FAST_AS_POSSIBLE:
-        return Plan(address, topic, size, Pace(None), 0, seconds + extra, batch)
-    open_loop = pace(rate, None)
-    hertz = open_loop.per * 1e9 / open_loop.period_ns
-    count = max(1, round(hertz * (seconds + extra)))
-    asked = Pace(count, open_loop.per, open_loop.period_ns)
-    return Plan(address, topic, size, asked, min(round(hertz * extra), count - 1), seconds + extra, batch)
+        return Plan(address, topic, size, Pace(None), 0, seconds, batch, spin)
+    if batch > 1:
+        raise InvalidInput("--batch", batch, "--rate max beside it: at a rate every message is due by itself")
+    asked = pace(rate, None)
+    hertz = asked.per * 1e9 / asked.period_ns
+    count = max(1, round(hertz * seconds))
+    asked = Pace(count, asked.per, asked.period_ns)
+    return Plan(address, topic, size, asked, min(round(hertz * extra), count - 1), seconds, batch, spin)
 
 
 def per_second(count: int, span_ns: int) -> float:
@@ -111,15 +128,23 @@ def report(plan: Plan, sent: Sent, received: Received) -> dict[str, Any]:
 def show(fields: dict[str, Any]) -> list[str]:
     """The same for people."""
     intended, sent = fields["latency_from_intended"], fields["latency_from_sent"]
-    rows = [f"  {name.removesuffix('_ns'):>7}  {show_time(intended[name]):>12}  {show_time(sent[name]):>12}" for name in intended]
-    megabytes = fields["received_bytes_hz"] / 1e6
+    megabytes = f"{fields['received_bytes_hz'] / 1e6:,.1f} MB/s"
     return [
         f"sent      {fields['sent']:,} messages of {fields['size_bytes']} bytes, {fields['sent_hz']:,.0f}/s",
-        f"received  {fields['received']:,}, {fields['received_hz']:,.0f}/s, {megabytes:,.1f} MB/s; lost {fields['lost']:,}",
+        f"received  {fields['received']:,}, {fields['received_hz']:,.0f}/s, {megabytes}",
+        f"lost      {fields['lost']:,}",
         f"latency of {fields['measured']:,} messages",
-        f"  {'':>7}  {'from due':>12}  {'from sent':>12}",
-        *rows,
+        row("", "from due", "from sent"),
+        *(
+            row(name.removesuffix("_ns"), show_time(intended[name]), show_time(sent[name]))
+            for name in intended
+        ),
     ]
+
+
+def row(name: str, first: str, second: str) -> str:
+    """A line of the table of latencies."""
+    return f"  {name:>7}  {first:>12}  {second:>12}"
 
 
 def show_time(nanoseconds: float) -> str:

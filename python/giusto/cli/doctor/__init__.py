@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from giusto.cli.exits import guarded
+
+if TYPE_CHECKING:
+    from giusto.cli.doctor.checks import Finding
 
 EXAMPLES = """\b
 Examples:
@@ -20,7 +23,8 @@ Examples:
 @guarded
 def doctor(
     port: Annotated[
-        list[str] | None, typer.Option(help="Look at this host:port; may be repeated. [default: 127.0.0.1:7447]")
+        list[str] | None,
+        typer.Option(help="Look at this host:port; may be repeated. [default: 127.0.0.1:7447]"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array of findings.")] = False,
 ) -> None:
@@ -39,7 +43,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def show(findings: list) -> None:  # type: ignore[type-arg]
+def show(findings: list[Finding]) -> None:
     """A line for each finding, and its advice below."""
     from rich.console import Console
     from rich.text import Text
@@ -47,7 +51,9 @@ def show(findings: list) -> None:  # type: ignore[type-arg]
     console = Console(highlight=False, soft_wrap=True)
     styles = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red"}
     for finding in findings:
-        line = Text.assemble((f"{finding.level:>5}", styles[finding.level]), f"  {finding.what}: {finding.found}")
+        line = Text.assemble(
+            (f"{finding.level:>5}", styles[finding.level]), f"  {finding.what}: {finding.found}"
+        )
         console.print(line)
         if finding.advice:
             console.print(Text(f"         → {finding.advice}", style="dim"))

@@ -60,7 +60,9 @@ def python(facts: Facts) -> Iterator[Finding]:
 def native_core(facts: Facts) -> Iterator[Finding]:
     """A release build of these sources."""
     if facts.profile is None:
-        yield Finding("native core", Level.FAIL, facts.stale or "missing", "run `make build`, or install giusto again")
+        yield Finding(
+            "native core", Level.FAIL, facts.stale or "missing", "run `make build`, or install giusto again"
+        )
     elif facts.stale is not None:
         yield Finding("native core", Level.WARN, facts.stale, "run `make build`")
     elif facts.profile != "release":
@@ -92,9 +94,14 @@ def timers(facts: Facts) -> Iterator[Finding]:
     typical, worst = naps[len(naps) // 2], naps[-1]
     found = f"a sleep ends {show_ns(typical)} late, {show_ns(worst)} at worst"
     if typical > LATE_NAP_NS:
-        yield Finding("timers", Level.WARN, found, "another program takes the processor: use a machine, or CPUs, of your own")
+        yield Finding(
+            "timers",
+            Level.WARN,
+            found,
+            "another program takes the processor: use a machine, or CPUs, of your own",
+        )
     elif worst > LATEST_NAP_NS:
-        advice = "the machine stalls now and then; isolated CPUs and SCHED_FIFO help, a shared virtual machine may not"
+        advice = "the machine stalls now and then: isolated CPUs and SCHED_FIFO help if it is not shared"
         yield Finding("timers", Level.NOTE, found, advice)
     else:
         yield Finding("timers", Level.OK, found)
@@ -124,8 +131,8 @@ def realtime_throttling(facts: Facts) -> Iterator[Finding]:
 def memory(facts: Facts) -> Iterator[Finding]:
     """The right to keep memory from being paged out."""
     soft, hard = facts.limits.get("memlock", (UNLIMITED, UNLIMITED))
-    found = f"{bytes_of(soft)} may be locked"
-    if reaches(soft, LOCKED_BYTES):
+    found = f"{bytes_of(UNLIMITED if facts.may_lock else soft)} may be locked"
+    if facts.may_lock or reaches(soft, LOCKED_BYTES):
         yield Finding("locked memory", Level.OK, found)
         return
     advice = "set `memlock unlimited` in /etc/security/limits.conf, or LimitMEMLOCK=infinity in the service"
@@ -152,7 +159,7 @@ def processors(facts: Facts) -> Iterator[Finding]:
     found = f"{facts.cpus} usable"
     if facts.cpu_quota is not None and facts.cpu_quota < facts.cpus:
         found += f", limited to {facts.cpu_quota:g} by the control group"
-        advice = "a group that has used up its share is stopped for the rest of 100 ms: lift cpu.max for the broker"
+        advice = "whoever has used up the share is stopped for up to 100 ms: lift cpu.max for the broker"
         yield Finding("processors", Level.WARN, found, advice)
     elif facts.cpus < 2:
         advice = "broker and clients share one processor: measure on at least two"

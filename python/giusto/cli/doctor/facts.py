@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import resource
 import socket
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0")
 CPUS = Path("/sys/devices/system/cpu")
+CAP_IPC_LOCK = 14
 NAPS = 200
 NAP_NS = 500_000
 
@@ -29,6 +32,7 @@ class Facts:
     clock_step_ns: int
     naps_late_ns: tuple[int, ...]
     fifo: str | None
+    may_lock: bool
     limits: dict[str, tuple[int, int]]
     cpus: int
     isolated: str | None
@@ -51,6 +55,7 @@ def collect(ports: list[str]) -> Facts:
         clock_step_ns=clock_step_ns(),
         naps_late_ns=tuple(sorted(nap_late_ns() for _ in range(NAPS))),
         fifo=try_fifo(),
+        may_lock=is_capable(text(Path("/proc/self/status")), CAP_IPC_LOCK),
         limits={name: resource.getrlimit(number) for name, number in LIMITS.items()},
         cpus=len(os.sched_getaffinity(0)),
         isolated=text(CPUS / "isolated"),
@@ -98,7 +103,7 @@ def extension() -> tuple[str | None, str | None]:
 def clock_step_ns() -> int:
     """The smallest step of the clock that was seen in some thousand readings."""
     readings = [time.monotonic_ns() for _ in range(5000)]
-    steps = [after - before for before, after in zip(readings, readings[1:], strict=False) if after > before]
+    steps = [after - before for before, after in itertools.pairwise(readings) if after > before]
     return min(steps, default=0)
 
 
@@ -124,6 +129,12 @@ def try_fifo() -> str | None:
     thread.start()
     thread.join()
     return refusals[0] if refusals else None
+
+
+def is_capable(status: str | None, capability: int) -> bool:
+    """Whether a process has a capability of Linux, from its `status`."""
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status or "", re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> capability & 1)
 
 
 def governors(cpus: Path) -> frozenset[str]:
