@@ -31,6 +31,11 @@ demo: build ## run the main job and show what it did
 bench: build ## measure speed (release build) and write docs/benchmarks.md
 	@$(PY) benchmarks/run.py
 
+.PHONY: bench-peers
+bench-peers: build ## measure giusto beside other brokers and write docs/benchmarks-peers.md
+	@sh tools/environment.sh peers
+	@$(PY) -m benchmarks.peers $(PEERS_OPTIONS)
+
 ##@ Work on it
 
 .PHONY: test

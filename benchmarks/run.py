@@ -28,6 +28,8 @@ from giusto.errors import StaleExtension
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
+# Programs that print no figures of their own: `make bench-peers` uses them.
+TOOLS = {"load", "relay"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Program:
     command: tuple[str, ...]
 
 
-def build() -> list[Program]:
+def cargo_programs() -> list[Program]:
     """Build the Rust programs as a release build and list them."""
     command = ["cargo", "build", "--quiet", "--release", "--package", "giusto-benchmarks", "--bins"]
     built = subprocess.run(
@@ -112,6 +114,11 @@ def build() -> list[Program]:
         for message in messages
         if message["reason"] == "compiler-artifact" and message["executable"]
     ]
+
+
+def build() -> list[Program]:
+    """The Rust programs that print figures."""
+    return [program for program in cargo_programs() if program.name not in TOOLS]
 
 
 def python_programs() -> list[Program]:
@@ -197,7 +204,9 @@ def page(measured: dict[str, list[Figure]], *, machine: str, date: str) -> str:
     parts = [
         "# Benchmarks",
         f"Measured on {date} on {machine}. `make bench` measures again and rewrites this page.",
-        "Compare ratios: they are taken within one run. Absolute figures belong to this machine.",
+        "Compare ratios: they are taken within one run. Absolute figures belong to this machine. "
+        "For giusto against NATS, Redis, Mosquitto, zenoh and others see "
+        "[Beside other brokers](benchmarks-peers.md).",
     ]
     reached = [aim.row(measured) for aim in AIMS if aim.figure(measured) is not None]
     if reached:

@@ -17,7 +17,7 @@ trap 'rm -rf "$logs"' EXIT
 
 echo "» Rust tests"
 {
-    cargo test --quiet --workspace --exclude giusto-py --exclude giusto-benchmarks
+    cargo test --quiet --workspace --exclude giusto-py
     echo $? >"$logs/rust.status"
 } 2>&1 | tee "$logs/rust"
 rust=$(cat "$logs/rust.status")

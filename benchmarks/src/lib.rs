@@ -1,5 +1,9 @@
 //! What every benchmark program shares: a seeded generator, a timer for rounds, one line of JSON per figure.
 
+pub mod dialect;
+pub mod load;
+pub mod wire;
+
 use std::time::Instant;
 
 /// SplitMix64: small, seeded, the same numbers on every machine.

@@ -1,0 +1,46 @@
+"""What a reader must know about each measure: how it is taken, and what limits it."""
+
+HOW = """128-byte payloads, one publisher and one subscriber unless said otherwise, TCP over loopback, every
+peer with nothing kept on disk. All peers get the same messages from the same program over raw
+sockets, encoded before the measurement; the Python rows use each peer's own client. The relay is no
+broker: it reads from one socket and writes to another, and is what any broker pays at least.
+
+The machine is shared, and its own stalls dominate every p99. So all candidates are measured in
+short rounds in turn, {rounds} of each, with a fresh process of the broker. A figure is the
+median over the rounds, with the lowest and the highest in brackets; a ratio is taken within each
+round. Delays count from the instant at which a message was *meant* to be sent. The columns
+*machine* are from a thread that does nothing but sleep: how late it woke up in the same run."""
+
+LIMITS = {
+    "throughput": """\
+The publisher writes 64 KiB at a time and waits when the peer does, for credits or for the socket.
+On two cores the publisher, the subscriber and the broker share the processor. A giusto frame has 56
+bytes before its payload (a NATS header has about 18), so the kernel copies 1.4 times the bytes of
+the relay.""",
+    "latency-250": """\
+At this rate everybody sleeps between two messages: the delay is that of three wake-ups (the
+publisher's timer, the broker, the subscriber) and little else.""",
+    "latency-5000": """\
+The processor is awake more of the time, so that wake-ups cost less than at 250/s.""",
+    "flood": """\
+Another pair of connections publishes a second topic as fast as the broker takes it. Its threads
+have a lower priority than the measured ones, or the figure would say how the machine shares itself
+between our own threads; the broker itself has the usual priority and competes with them. The
+columns *in the broker* are giusto's own account, over both windows: from the moment a message was
+read to the moment it was handed to the subscriber's socket. In the picture a dot is p50, and its
+line ends at p95.""",
+    "stalled": """\
+Five subscribers of one topic at 1,000/s. One stops reading; 16 MiB of another topic, to which only
+it subscribes, fill all buffers on the way to it. Then the others are measured again.""",
+    "many": """\
+500 connections publish and 500 subscribe, 20 topics each. Idle is the resident memory of the broker
+process when all have connected, before the first message; *before* is the same process without a
+connection. For giusto this includes the Python interpreter of the control plane. At most 100,000
+messages are on their way at once.""",
+    "python": """\
+A publisher process and a subscriber process with each peer's own Python client, as fast as they go;
+the rate is what arrives. zenoh, ZeroMQ and Cyclone DDS go from process to process without a broker;
+the others, giusto too, have a third process to share the two cores with. zenoh and ZeroMQ make the
+publisher wait for the subscriber; giusto lets no subscriber slow down a publisher, so what a
+subscriber cannot take in is dropped, counted and reported.""",
+}
