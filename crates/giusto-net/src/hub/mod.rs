@@ -185,6 +185,12 @@ impl Hub {
         true
     }
 
+    /// How many clients have got something by steps since [`Hub::gather`].
+    #[inline]
+    pub fn ready_count(&self) -> usize {
+        self.engine.ready_count()
+    }
+
     /// To be called after a number of steps: finds out who has something to send now.
     pub fn gather(&mut self, now: Nanos) {
         while let Some(client) = self.engine.pop_ready() {

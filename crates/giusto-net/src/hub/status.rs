@@ -12,10 +12,27 @@ const DELAY_NS_MAX: u64 = 3_600_000_000_000;
 /// Two digits would cost eight times the memory, and nobody reads the second.
 const DIGITS: u8 = 1;
 
+/// The delays of one topic; the longest is exact.
+#[derive(Debug)]
+struct Delay {
+    histogram: Histogram<u32>,
+    max_ns: u64,
+}
+
+impl Delay {
+    #[inline]
+    fn note(&mut self, delay_ns: Nanos) {
+        let delay_ns = u64::try_from(delay_ns).unwrap_or(0);
+        self.max_ns = self.max_ns.max(delay_ns);
+        // It resizes itself up to the largest value there is.
+        let _ = self.histogram.record(delay_ns.min(DELAY_NS_MAX));
+    }
+}
+
 /// Time between ingress and egress, per topic; a histogram is made when a topic has its first delivery.
 #[derive(Debug, Default)]
 pub struct Delays {
-    topics: Vec<Option<Box<Histogram<u32>>>>,
+    topics: Vec<Option<Box<Delay>>>,
 }
 
 impl Delays {
@@ -23,7 +40,7 @@ impl Delays {
     #[inline]
     pub fn record(&mut self, topic: TopicId, delay_ns: Nanos) {
         match self.topics.get_mut(topic.index()) {
-            Some(Some(histogram)) => note(histogram, delay_ns),
+            Some(Some(delay)) => delay.note(delay_ns),
             _ => self.begin(topic, delay_ns),
         }
     }
@@ -32,11 +49,12 @@ impl Delays {
     fn begin(&mut self, topic: TopicId, delay_ns: Nanos) {
         let Ok(mut histogram) = Histogram::new(DIGITS) else { return };
         histogram.auto(true);
-        note(&mut histogram, delay_ns);
+        let mut delay = Delay { histogram, max_ns: 0 };
+        delay.note(delay_ns);
         if topic.index() >= self.topics.len() {
             self.topics.resize_with(topic.index() + 1, || None);
         }
-        self.topics[topic.index()] = Some(Box::new(histogram));
+        self.topics[topic.index()] = Some(Box::new(delay));
     }
 
     /// The number stands for another topic now.
@@ -46,15 +64,9 @@ impl Delays {
         }
     }
 
-    fn of(&self, topic: TopicId) -> Option<&Histogram<u32>> {
+    fn of(&self, topic: TopicId) -> Option<&Delay> {
         self.topics.get(topic.index())?.as_deref()
     }
-}
-
-#[inline]
-fn note(histogram: &mut Histogram<u32>, delay_ns: Nanos) {
-    // It resizes itself up to the largest value there is.
-    let _ = histogram.record(u64::try_from(delay_ns).unwrap_or(0).min(DELAY_NS_MAX));
 }
 
 /// A topic since it was declared.
@@ -137,13 +149,14 @@ impl Hub {
 
     fn one_topic(&self, topic: TopicId) -> TopicStatus {
         let delays = self.delays.of(topic);
-        let quantile = |q| delays.map_or(0, |delays| delays.value_at_quantile(q));
+        let quantile =
+            |q| delays.map_or(0, |delays| delays.histogram.value_at_quantile(q).min(delays.max_ns));
         TopicStatus {
             topic,
             counters: self.engine.counters(topic).copied().unwrap_or_default(),
             delay_p50_ns: quantile(0.5),
             delay_p99_ns: quantile(0.99),
-            delay_max_ns: delays.map_or(0, Histogram::max),
+            delay_max_ns: delays.map_or(0, |delays| delays.max_ns),
         }
     }
 

@@ -1,0 +1,347 @@
+//! What the broker's machine answers to what clients send and the control plane asks.
+
+mod wire;
+
+use giusto_core::engine::{Cause, Config, Need, Offer};
+use giusto_core::error::ChangeError;
+use giusto_core::frame::{Frame, Hello};
+use giusto_core::id::FlowId;
+use giusto_core::input::Share;
+use giusto_core::output::Overflow;
+use giusto_core::policer::Limit;
+use giusto_net::hub::{ConnId, Event, Filled, Hold, Hub, HubConfig};
+use wire::*;
+
+fn hub() -> Hub {
+    Hub::new(HubConfig::default()).unwrap()
+}
+
+fn hub_with(engine: Config) -> Hub {
+    Hub::new(HubConfig { engine, ..HubConfig::default() }).unwrap()
+}
+
+/// What a stranger gets who sends `bytes`.
+fn answer(bytes: &[u8]) -> Vec<Owned> {
+    let mut hub = hub();
+    let conn = hub.open(0, "tcp://stranger".into()).unwrap();
+    assert_eq!(hub.receive(0, conn, bytes).consumed, bytes.len());
+    sent(&mut hub, 0, conn)
+}
+
+#[test]
+fn a_connection_is_announced_and_greeted() {
+    let mut hub = hub();
+    let conn = hub.open(0, "tcp://127.0.0.1:9".into()).unwrap();
+    assert_eq!(hub.events().pop_front(), Some(Event::Opened { conn, address: "tcp://127.0.0.1:9".into() }));
+    assert_eq!(hub.pop_dirty(), Some(conn));
+    assert_eq!(sent(&mut hub, 0, conn), [Owned::Hello]);
+}
+
+#[test]
+fn control_frames_go_up() {
+    let mut hub = hub();
+    let conn = client(&mut hub, "a");
+    hub.receive(0, conn, &[control(b"one"), control(b"two")].concat());
+    let bodies = [b"one".to_vec(), b"two".to_vec()].map(|body| Event::Control { conn, body });
+    assert_eq!(hub.events().drain(..).collect::<Vec<_>>(), bodies);
+}
+
+#[test]
+fn what_is_not_a_hello_is_refused() {
+    let answers = answer(&control(b"connect"));
+    assert_eq!(answers, [Owned::Hello, Owned::Error(1, "the first frame is not a hello".into())]);
+}
+
+#[test]
+fn another_version_is_refused() {
+    let answers = answer(&encode(&Frame::Hello(Hello { version: 9 })));
+    let problem = "version 9 of the protocol: this broker speaks 1";
+    assert_eq!(answers, [Owned::Hello, Owned::Error(1, problem.into())]);
+}
+
+#[test]
+fn data_before_connect_is_refused() {
+    let answers = answer(&[hello(), data(FlowId(0), 0, b"x")].concat());
+    assert!(matches!(&answers[..], [Owned::Hello, Owned::Error(2, _)]), "{answers:?}");
+}
+
+#[test]
+fn a_frame_of_no_kind_is_refused() {
+    let answers = answer(&[hello(), vec![8, 0, 0, 0, NO_KIND, 0, 0, 0]].concat());
+    assert!(matches!(&answers[..], [Owned::Hello, Owned::Error(1, _)]), "{answers:?}");
+}
+
+#[test]
+fn a_flow_of_somebody_else_is_refused() {
+    let mut hub = hub();
+    let (_, subscriber, _, flow) = pair(&mut hub, 8);
+    hub.receive(0, subscriber, &data(flow, 0, b"x"));
+    let last = sent(&mut hub, 0, subscriber).pop();
+    assert_eq!(last, Some(Owned::Error(1, "unknown flow 0".into())));
+}
+
+#[test]
+fn a_message_is_stamped_with_its_topic_and_source() {
+    let mut hub = hub();
+    let (publisher, subscriber, topic, flow) = pair(&mut hub, 8);
+    hub.receive(10, publisher, &data(flow, 7, b"SpO2 low"));
+    run(&mut hub, 11);
+    assert_eq!(hub.pop_dirty(), Some(subscriber));
+    let payload = b"SpO2 low".to_vec();
+    let expected = Owned::Data { stream: topic.0, source: 0, sequence: 7, payload };
+    assert_eq!(sent(&mut hub, 12, subscriber), [expected]);
+}
+
+#[test]
+fn control_frames_go_out_before_data() {
+    let mut hub = hub();
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 8);
+    hub.receive(0, publisher, &data(flow, 0, b"x"));
+    run(&mut hub, 0);
+    hub.send(0, subscriber, b"topic 0 is ward/3/alarm").unwrap();
+    let out = sent(&mut hub, 0, subscriber);
+    assert!(matches!(&out[..], [Owned::Control(_), Owned::Data { .. }]), "{out:?}");
+}
+
+#[test]
+fn a_fill_stops_at_its_limit_and_goes_on_later() {
+    let mut hub = hub();
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 8);
+    publish(&mut hub, publisher, flow, 3, b"x");
+    run(&mut hub, 0);
+    hub.pop_dirty();
+    let mut out = Vec::new();
+    assert_eq!(hub.fill(0, subscriber, &mut out, 58), Filled::Part);
+    assert_eq!(frames(&out).len(), 2);
+    assert_eq!(hub.pop_dirty(), Some(subscriber));
+    assert_eq!(hub.fill(0, subscriber, &mut out, 1_000), Filled::All);
+    assert_eq!(frames(&out).len(), 3);
+}
+
+#[test]
+fn credits_come_back_in_quarters_when_messages_have_left_the_input_stage() {
+    let mut hub = hub();
+    let (publisher, _, _, flow) = pair(&mut hub, 8);
+    publish(&mut hub, publisher, flow, 3, b"x");
+    assert_eq!(sent(&mut hub, 0, publisher), []);
+    hub.step(0);
+    assert_eq!(sent(&mut hub, 0, publisher), []);
+    run(&mut hub, 0);
+    assert_eq!(sent(&mut hub, 0, publisher), [Owned::Credit { stream: flow.0, amount: 2 }]);
+}
+
+#[test]
+fn credits_come_back_for_what_was_not_taken_in() {
+    let mut hub = hub();
+    let publisher = client(&mut hub, "publisher");
+    let topic = hub.declare("t", Share::default()).unwrap();
+    let limit = Some(Limit::min_sep(1_000));
+    let flow = hub.advertise(publisher, topic, &Offer { limit, ..offer(4) }).unwrap();
+    let held = (0..3).map(|n| hub.receive(0, publisher, &data(flow, n, b"x")).hold).collect::<Vec<_>>();
+    assert_eq!(held, [Hold::None, Hold::Penalty, Hold::Penalty]);
+    assert_eq!(credits(&sent(&mut hub, 0, publisher)), 2);
+    let loss = hub.losses()[0];
+    assert_eq!(
+        (loss.conn, loss.flow, loss.cause, loss.count),
+        (Some(publisher), Some(flow), Cause::Policed, 2)
+    );
+    assert_eq!(hub.losses(), []);
+}
+
+#[test]
+fn messages_beyond_the_credit_meet_a_full_queue() {
+    let mut hub = hub();
+    let (publisher, _, _, flow) = pair(&mut hub, 2);
+    let bytes: Vec<u8> = (0..3).flat_map(|n| data(flow, n, b"x")).collect();
+    assert_eq!(hub.receive(0, publisher, &bytes).hold, Hold::Penalty);
+    assert_eq!((hub.totals().ingested, hub.totals().overflow), (2, 1));
+}
+
+#[test]
+fn a_flow_that_comes_back_may_send_its_whole_queue_before_the_old_messages_are_gone() {
+    let mut hub = hub();
+    let (publisher, _, topic, flow) = pair(&mut hub, 4);
+    publish(&mut hub, publisher, flow, 3, b"old");
+    hub.unadvertise(publisher, flow).unwrap();
+    let flow = hub.advertise(publisher, topic, &offer(4)).unwrap();
+    let held = (0..4).map(|n| hub.receive(0, publisher, &data(flow, n, b"new")).hold);
+    assert!(held.collect::<Vec<_>>().iter().all(|hold| *hold == Hold::None));
+    run(&mut hub, 0);
+    assert_eq!(credits(&sent(&mut hub, 0, publisher)), 4);
+}
+
+#[test]
+fn a_probe_is_echoed_at_once() {
+    let mut hub = hub();
+    let conn = client(&mut hub, "a");
+    hub.receive(77, conn, &probe(5));
+    assert_eq!(sent(&mut hub, 78, conn), [Owned::Probe { sequence: 5, t_echoed_ns: 77 }]);
+}
+
+#[test]
+fn closing_sends_what_waits_and_then_the_reason() {
+    let mut hub = hub();
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 8);
+    hub.receive(0, publisher, &data(flow, 0, b"x"));
+    run(&mut hub, 0);
+    hub.close(0, subscriber, 6, "enough").unwrap();
+    let mut out = Vec::new();
+    assert_eq!(hub.fill(0, subscriber, &mut out, usize::MAX), Filled::Last);
+    assert!(matches!(&frames(&out)[..], [Owned::Data { .. }, Owned::Error(6, text)] if text == "enough"));
+    hub.hang_up(subscriber, "closed");
+    assert_eq!(hub.events().pop_back(), Some(Event::Closed { conn: subscriber, reason: "enough".into() }));
+    assert_eq!(hub.send(0, subscriber, b"x"), Err(ChangeError::unknown("connection", subscriber.0)));
+}
+
+#[test]
+fn nothing_new_is_queued_for_a_connection_that_is_closing() {
+    let mut hub = hub();
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 8);
+    hub.close(0, subscriber, 0, "").unwrap();
+    hub.receive(0, publisher, &data(flow, 0, b"x"));
+    run(&mut hub, 0);
+    assert_eq!(sent(&mut hub, 0, subscriber), [Owned::Goodbye]);
+}
+
+#[test]
+fn a_client_that_says_goodbye_is_gone() {
+    let mut hub = hub();
+    let conn = client(&mut hub, "a");
+    hub.receive(0, conn, &encode(&Frame::Goodbye));
+    assert!(hub.subscribe(conn, "#", None, &Need::default()).is_err());
+    let again = client(&mut hub, "a");
+    assert_ne!(again, conn);
+}
+
+#[test]
+fn what_waited_for_a_client_that_is_gone_is_counted() {
+    let mut hub = hub();
+    let (publisher, subscriber, topic, flow) = pair(&mut hub, 8);
+    hub.receive(0, publisher, &data(flow, 0, b"x"));
+    run(&mut hub, 0);
+    hub.hang_up(subscriber, "closed by the client");
+    let loss = hub.losses()[0];
+    assert_eq!(
+        (loss.conn, loss.topic, loss.cause, loss.count),
+        (Some(subscriber), topic, Cause::Abandoned, 1)
+    );
+    assert!(hub.events().iter().any(|event| is_closed(event, subscriber)));
+}
+
+#[test]
+fn a_slow_subscriber_is_told_so_and_closed_if_that_is_the_policy() {
+    let engine = Config { output_capacity: 1, overflow: Overflow::Disconnect, ..Config::default() };
+    let mut hub = hub_with(engine);
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 8);
+    publish(&mut hub, publisher, flow, 2, b"x");
+    run(&mut hub, 0);
+    assert!(matches!(&sent(&mut hub, 0, subscriber)[..], [Owned::Error(4, _)]));
+}
+
+#[test]
+fn a_handshake_that_takes_too_long_is_broken_off() {
+    let mut hub = Hub::new(HubConfig { handshake_ns: 100, grace_ns: 50, ..HubConfig::default() }).unwrap();
+    let slow = hub.open(0, "tcp://slow".into()).unwrap();
+    let conn = client(&mut hub, "quick");
+    assert_eq!(hub.next_timer(), Some(100));
+    assert_eq!(hub.expire(100), []);
+    assert!(matches!(sent(&mut hub, 100, slow)[1], Owned::Error(5, _)));
+    assert_eq!(sent(&mut hub, 100, conn), []);
+    assert_eq!(hub.expire(150), [slow]);
+}
+
+#[test]
+fn no_more_connections_than_allowed_are_opened() {
+    let mut hub = Hub::new(HubConfig { connections_max: 1, ..HubConfig::default() }).unwrap();
+    let first = hub.open(0, "a".into());
+    assert!(first.is_some() && hub.open(0, "b".into()).is_none());
+    assert_eq!(hub.refusals().connections, 1);
+    hub.hang_up(first.unwrap(), "");
+    assert!(hub.open(0, "b".into()).is_some());
+}
+
+#[test]
+fn control_frames_wait_while_the_control_plane_is_busy() {
+    let mut hub = Hub::new(HubConfig { control_capacity: 3, ..HubConfig::default() }).unwrap();
+    let (publisher, _, _, flow) = pair(&mut hub, 8);
+    let bytes: Vec<u8> = (0..5).flat_map(|n| control(&[n])).chain(data(flow, 0, b"x")).collect();
+    let first = hub.receive(0, publisher, &bytes);
+    assert_eq!((first.hold, hub.events().len()), (Hold::Busy, 3));
+    hub.events().clear();
+    let second = hub.receive(0, publisher, &bytes[first.consumed..]);
+    assert_eq!((second.hold, hub.events().len()), (Hold::None, 2));
+    assert_eq!(hub.totals().ingested, 1);
+}
+
+#[test]
+fn the_delay_of_a_topic_is_from_ingress_to_egress() {
+    let mut hub = hub();
+    let (publisher, subscriber, topic, flow) = pair(&mut hub, 8);
+    hub.receive(1_000, publisher, &data(flow, 0, b"x"));
+    run(&mut hub, 2_000);
+    sent(&mut hub, 51_000, subscriber);
+    let status = hub.topic_status(0, 10)[0];
+    assert_eq!((status.topic, status.delay_max_ns, status.counters.delivered), (topic, 50_000, 1));
+    let published = hub.client_status().into_iter().find(|client| client.conn == publisher).unwrap();
+    assert_eq!((published.served, published.waiting), (1, 0));
+}
+
+#[test]
+fn calls_on_what_belongs_to_others_are_refused() {
+    let mut hub = hub();
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 8);
+    let subscription = hub.subscribe(subscriber, "a", None, &Need::default()).unwrap();
+    assert!(hub.unadvertise(subscriber, flow).is_err());
+    assert!(hub.unsubscribe(publisher, subscription).is_err());
+    assert!(hub.connect(publisher, "again", None).is_err());
+    assert!(hub.send(0, ConnId(1 << 40), b"x").is_err());
+}
+
+#[test]
+fn datagrams_are_taken_from_the_address_that_a_client_named() {
+    let mut hub = hub();
+    let conn = hub.open(0, "tcp://a".into()).unwrap();
+    hub.receive(0, conn, &hello());
+    let address = "127.0.0.1:9".parse().unwrap();
+    hub.connect(conn, "a", Some(address)).unwrap();
+    let topic = hub.declare("t", Share::default()).unwrap();
+    let flow = hub.advertise(conn, topic, &offer(4)).unwrap();
+    hub.subscribe(conn, "t", None, &Need::default()).unwrap();
+    hub.receive_datagram(0, address, &[data(flow, 0, b"x"), data(flow, 1, b"y")].concat());
+    hub.receive_datagram(0, "127.0.0.1:8".parse().unwrap(), &data(flow, 2, b"z"));
+    hub.receive_datagram(0, address, b"garbage");
+    run(&mut hub, 0);
+    assert_eq!(hub.refusals().datagrams, 2);
+    sent(&mut hub, 0, conn);
+    let mut out = Vec::new();
+    assert!(hub.fill_datagram(0, conn, &mut out));
+    assert_eq!(payloads(&frames(&out)), [b"x", b"y"]);
+    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
+    assert_eq!(credits(&sent(&mut hub, 0, conn)), 0);
+}
+
+#[test]
+fn a_frame_too_large_for_a_datagram_goes_with_the_control_frames() {
+    let mut hub = hub();
+    let (publisher, _, _, flow) = pair(&mut hub, 8);
+    let conn = hub.open(0, "tcp://a".into()).unwrap();
+    hub.receive(0, conn, &hello());
+    hub.connect(conn, "a", Some("127.0.0.1:9".parse().unwrap())).unwrap();
+    hub.subscribe(conn, "#", None, &Need::default()).unwrap();
+    let bytes = [
+        data(flow, 0, b"x"),
+        data(flow, 1, &[0; 70_000]),
+        data(flow, 2, &[0; 60_000]),
+        data(flow, 3, &[0; 9_000]),
+    ];
+    hub.receive(0, publisher, &bytes.concat());
+    run(&mut hub, 0);
+    let mut sizes = Vec::new();
+    let mut out = Vec::new();
+    while hub.fill_datagram(0, conn, &mut out) {
+        sizes.push(payloads(&frames(&out)).iter().map(Vec::len).collect::<Vec<_>>());
+        out.clear();
+    }
+    assert_eq!(sizes, [vec![1, 60_000], vec![9_000]]);
+    assert_eq!(payloads(&sent(&mut hub, 0, conn)).iter().map(Vec::len).collect::<Vec<_>>(), [70_000]);
+}
