@@ -18,6 +18,7 @@
 mod conn;
 mod control;
 mod credit;
+mod delay;
 mod fill;
 mod receive;
 mod status;
@@ -34,10 +35,11 @@ use giusto_core::output::Overflow;
 pub use conn::ConnId;
 pub use fill::Filled;
 pub use receive::{Hold, Received};
-pub use status::{ClientStatus, Delays, LossOf, Refusals, TopicStatus};
+pub use status::{ClientStatus, LossOf, Refusals, TopicStatus};
 
 use conn::{Conn, Conns, State};
 use credit::Flows;
+use delay::Delays;
 
 /// Numbers in error frames.
 pub mod code {
