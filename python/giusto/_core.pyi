@@ -5,6 +5,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypedDict, final
 
+from typing_extensions import disjoint_base
+
 SOURCE_DIGEST: str
 PROFILE: str
 
@@ -374,8 +376,13 @@ class Engine:
 
 # --- a live broker's data plane
 
-_Event: TypeAlias = tuple[Literal["opened"], int, str] | tuple[Literal["control"], int, bytes] | tuple[Literal["closed"], int, str]
+_Event: TypeAlias = (
+    tuple[Literal["opened"], int, str]
+    | tuple[Literal["control"], int, bytes]
+    | tuple[Literal["closed"], int, str]
+)
 
+@disjoint_base
 class Door:
     """The calls that every data plane serves; each is done as a whole or refused as a whole."""
 

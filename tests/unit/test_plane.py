@@ -176,7 +176,12 @@ def test_a_plane_says_where_it_listens_and_which_thread_it_is(running: _core.Pla
 
 def test_a_plane_that_has_stopped_is_closed(running: _core.Plane) -> None:
     running.stop(0)
-    for call in (lambda: running.declare("t"), running.status, lambda: running.events(WATCHDOG_NS), running.start):
+    for call in (
+        lambda: running.declare("t"),
+        running.status,
+        lambda: running.events(WATCHDOG_NS),
+        running.start,
+    ):
         with pytest.raises(Closed):
             call()
 
