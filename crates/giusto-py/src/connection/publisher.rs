@@ -74,10 +74,10 @@ impl Publisher {
     fn send<'a>(
         &self,
         py: Python<'_>,
+        now: i64,
         rest: &Rest,
         payloads: impl Iterator<Item = &'a [u8]>,
     ) -> PyResult<()> {
-        let now = self.shared.net.now();
         let frames = payloads.map_while(|payload| {
             let header = DataHeader {
                 priority: rest.priority,
@@ -214,7 +214,7 @@ impl Publisher {
         if self.take_credit()?.is_none() {
             return Ok(false);
         }
-        self.send(py, &rest, std::iter::once(payload.as_bytes()))?;
+        self.send(py, self.shared.net.now(), &rest, std::iter::once(payload.as_bytes()))?;
         Ok(true)
     }
 
@@ -250,7 +250,12 @@ impl Publisher {
         while count < payloads.len() && self.take_credit()?.is_some() {
             count += 1;
         }
-        self.send(py, rest, payloads.iter().take(count).map(|payload| payload.as_bytes()))?;
+        self.send(
+            py,
+            self.shared.net.now(),
+            rest,
+            payloads.iter().take(count).map(|payload| payload.as_bytes()),
+        )?;
         Ok(count)
     }
 }
@@ -299,13 +304,18 @@ impl BlockingPublisher {
         let rest = Rest::new(priority, attributes, intended_ns)?;
         let payload = publisher.payload(payload)?;
         publisher.check_size(&rest, payload.as_bytes())?;
-        publisher.shared.look(py, publisher.shared.net.now(), false)?;
+        let mut now = publisher.shared.net.now();
+        publisher.shared.look(py, now, false)?;
         let left = match publisher.take_credit()? {
             Some(left) => left,
-            None => publisher.wait_credit(py, timeout)?,
+            None => {
+                let left = publisher.wait_credit(py, timeout)?;
+                now = publisher.shared.net.now();
+                left
+            }
         };
         publisher.look_for_credit(py, left)?;
-        publisher.send(py, &rest, std::iter::once(payload.as_bytes()))
+        publisher.send(py, now, &rest, std::iter::once(payload.as_bytes()))
     }
 
     /// Publishes many payloads with as few system calls as possible. `timeout` is for each wait for credit.
