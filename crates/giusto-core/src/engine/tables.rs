@@ -88,8 +88,8 @@ pub(super) struct Client {
     pub(super) pending: u32,
     /// Its queue was full and nobody has been told yet.
     pub(super) overflowed: bool,
-    /// It is among those for which something was queued.
-    pub(super) ready: bool,
+    /// Messages queued for it since it was last named; if any, it is among the ready ones.
+    pub(super) fresh: u32,
     pub(super) output: OutputQueue,
     /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,
@@ -183,6 +183,36 @@ impl Tables {
         }
         self.rules.insert(limit, Arc::clone(&rule));
         Ok(rule)
+    }
+
+    /// A delivery of a topic has ended.
+    #[inline]
+    pub(super) fn settle_topic(&mut self, id: TopicId) {
+        let Some(topic) = self.topics.get_mut(id.0) else { return };
+        topic.pending -= 1;
+        if topic.gone {
+            self.forget_topic(id);
+        }
+    }
+
+    /// A delivery of what a client has published has ended.
+    #[inline]
+    pub(super) fn settle_client(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get_mut(id.0) else { return };
+        client.pending -= 1;
+        if client.gone {
+            self.forget_client(id);
+        }
+    }
+
+    /// A delivery for a subscription has ended.
+    #[inline]
+    pub(super) fn settle_subscription(&mut self, id: SubscriptionId) {
+        let Some(subscription) = self.subscriptions.get_mut(id.0) else { return };
+        subscription.pending -= 1;
+        if subscription.gone {
+            self.forget_subscription(id);
+        }
     }
 
     /// Frees the number of a topic that was forgotten, unless deliveries of it still wait.
