@@ -704,6 +704,7 @@ class Message:
     @property
     def attributes(self) -> dict[str, Any]: ...
 
+@disjoint_base
 class Inbox:
     def __new__(
         cls,
@@ -743,6 +744,7 @@ class BlockingInbox(Inbox):
     def __iter__(self) -> Self: ...
     def __next__(self) -> Message: ...
 
+@disjoint_base
 class Publisher:
     def __new__(
         cls,
