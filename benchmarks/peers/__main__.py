@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.peers import brokers as broker_list
 from benchmarks.peers import measures, page, pairs
+from benchmarks.peers.aims import UNMEASURED
 from benchmarks.peers.brokers import Broker, Missing
 from benchmarks.peers.rounds import Job, Rounds, schedule
 from benchmarks.run import ROOT, cargo_programs, machine
@@ -28,6 +29,8 @@ from giusto.errors import StaleExtension
 
 PAGE = ROOT / "docs" / "benchmarks-peers.md"
 ROUNDS = 10
+# Columns of a log, which has no width of its own.
+WIDE = 160
 
 
 def arguments() -> argparse.Namespace:
@@ -107,7 +110,7 @@ def write(measured: Rounds, found: list[Broker], missing: list[Missing]) -> None
 def main() -> None:
     """Find, measure, show, write."""
     asked = arguments()
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=WIDE)
     # Ended from outside: leave by the same door as Ctrl-C, so that no broker is left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -130,7 +133,8 @@ def main() -> None:
     for name in page.COLUMNS:
         if name in measured.lines:
             show(console, page.TITLES[name], *page.table(measured, name))
-    show(console, "What was aimed at", *page.aims(measured))
+    header, rows = page.aims(measured)
+    show(console, "What was aimed at", header, [row for row in rows if row[2] != UNMEASURED])
     if asked.json is not None:
         asked.json.write_text(json.dumps(measured.lines, indent=1) + "\n", encoding="utf-8")
     if asked.only is None and asked.peers is None:
