@@ -8,204 +8,27 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping
-from itertools import islice
-from operator import length_hint
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from giusto import _core
 from giusto.client import exchange, operation
-from giusto.client.entity import AnyPublisher, AnySubscription, Handlers, inbox_options, publisher_options
-from giusto.client.events import Drop, Event, Matchedness, Miss, Violation
-from giusto.client.face import (
-    ADDRESS,
-    QUEUE,
-    AnyBus,
-    failed,
-    filter_text,
-    handlers,
-    need_for,
-    offer_for,
-    queue_size,
-    unreachable,
-    weak_hook,
-)
+from giusto.client.aio.publisher import Publisher
+from giusto.client.aio.stream import Events
+from giusto.client.aio.subscription import BATCH, Subscription
+from giusto.client.aio.waiter import wake
+from giusto.client.entity import announcement, interest
+from giusto.client.events import Drop, Matchedness, Miss, Violation
+from giusto.client.face import ADDRESS, QUEUE, AnyBus, failed, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
 from giusto.client.report import Report
 from giusto.contract import Duration, Need, Offer, duration_ns
-from giusto.errors import Closed, GiustoError, QueueFull, TimedOut, Unreachable
-from giusto.message import Codec
+from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
 from giusto.protocol import Party, ShareTerms, StatusIs, encode
 
 _Result = TypeVar("_Result")
-BATCH = 1024
-"""Messages of one subscription before the loop has a turn."""
 CLOSE_NS = 1_000_000_000
-
-
-class Publisher(AnyPublisher, _core.AsyncPublisher):
-    """A topic that this client publishes on; `await publish(…)` waits only for credit."""
-
-    def __new__(cls, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> Self:
-        """Make the native part."""
-        return _core.AsyncPublisher.__new__(cls, bus._native, **publisher_options(offer, codec))
-
-    def __init__(self, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> None:
-        self._bus = bus
-        self.describe(topic, offer, codec, on)
-
-    async def publish_many(
-        self,
-        payloads: Iterable[Any],
-        *,
-        priority: int = 0,
-        attributes: Mapping[str, Any] | None = None,
-        timeout: Duration | None = None,
-    ) -> None:
-        """Publish many payloads with as few system calls as possible. `timeout` is for each wait for credit."""
-        left = list(payloads)
-        sent = 0
-        while sent < len(left):
-            count = self.try_publish_many(left, sent, priority=priority, attributes=attributes)
-            if count == 0:
-                await self._wait_credit(timeout)
-            sent += count
-
-    async def _publish_later(self, payload: Any, *, timeout: Duration | None, **rest: Any) -> None:
-        """What the native `publish` returns when there is no credit."""
-        while not self.try_publish(payload, **rest):
-            await self._wait_credit(timeout)
-
-    async def _wait_credit(self, timeout: Duration | None) -> None:
-        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
-        if timeout_ns == 0:
-            if self.flow is None:
-                raise Closed("the connection is lost and not yet restored")
-            raise QueueFull(self.flow, self.offer.queue)
-        await self._bus._wait(lambda: self.credit > 0, "publish: no credit from the broker", timeout_ns)
-
-    async def unadvertise(self) -> None:
-        """Stop publishing on the topic."""
-        await self._bus._run(operation.unadvertise(self._bus._ledger, self))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.unadvertise()
-
-
-class Subscription(AnySubscription, _core.Inbox):
-    """A pattern that this client is subscribed to; `async for` gives its messages.
-
-    Messages are taken from the native inbox in batches, which is what makes `async for` quick. What a loop
-    that was left early has not used stays in `_ready` for whoever receives next.
-    """
-
-    def __new__(
-        cls,
-        bus: Bus,
-        pattern: str,
-        need: Need,
-        filter: str | None,
-        codec: Codec[Any] | None,
-        on: Handlers,
-        queue: int,
-        overflow: str,
-    ) -> Self:
-        """Make the native part."""
-        options = inbox_options(need, codec, queue, overflow)
-        return _core.Inbox.__new__(cls, bus._native, pattern, filter, **options)
-
-    def __init__(
-        self,
-        bus: Bus,
-        pattern: str,
-        need: Need,
-        filter: str | None,
-        codec: Codec[Any] | None,
-        on: Handlers,
-        queue: int,
-        overflow: str,
-    ) -> None:
-        self._bus = bus
-        self._ready: Iterator[_core.Message] = iter([])
-        self._waiters: list[asyncio.Future[None]] = []
-        self._is_over = False
-        self.describe(pattern, need, filter, codec, on)
-        self.announce()
-
-    async def receive(self, timeout: Duration | None = None) -> _core.Message:
-        """The next message. Raises `TimedOut` if none comes in time."""
-        while True:
-            message = next(self._ready, None) or self.take()
-            if message is not None:
-                return message
-            await self._wait_message(timeout)
-
-    async def receive_many(self, most: int = 1024, timeout: Duration | None = None) -> list[_core.Message]:
-        """Up to `most` messages: waits for the first, takes what else is there. None in time: an empty list."""
-        if most > 0 and not self.available():
-            try:
-                await self._wait_message(timeout)
-            except TimedOut:
-                return []
-        ready = list(islice(self._ready, most))
-        return ready + self.take_many(most - len(ready))
-
-    def available(self) -> int:
-        """How many messages can be received without waiting."""
-        return length_hint(self._ready) + super().available()
-
-    def purge(self) -> int:
-        """Throw away what waits; how many messages that were."""
-        count = length_hint(self._ready) + super().purge()
-        self._ready = iter([])
-        return count
-
-    async def __aiter__(self) -> AsyncIterator[_core.Message]:
-        while True:
-            for message in self._ready:
-                yield message
-            batch = self.take_many(BATCH)
-            self._ready = iter(batch)
-            if len(batch) == BATCH:
-                await asyncio.sleep(0)
-            elif not batch:
-                if self._is_over:
-                    return
-                await self._wait_message(None)
-
-    async def _wait_message(self, timeout: Duration | None) -> None:
-        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
-        if self._is_over:
-            raise Closed("the subscription was ended by unsubscribe()")
-        await self._bus._wait(self._is_waiting_over, "receive", timeout_ns, self._waiters)
-
-    def _is_waiting_over(self) -> bool:
-        return self._is_over or super().available() > 0
-
-    async def unsubscribe(self) -> None:
-        """End the subscription; iterations over it end."""
-        self._is_over = True
-        self._ready = iter([])
-        await self._bus._run(operation.unsubscribe(self._bus._ledger, self))
-        wake(self._waiters)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.unsubscribe()
-
-
-def wake(waiters: list[asyncio.Future[None]]) -> None:
-    """Let everybody look again."""
-    for waiter in waiters:
-        if not waiter.done():
-            waiter.set_result(None)
-    waiters.clear()
 
 
 class Bus(AnyBus):
@@ -229,7 +52,9 @@ class Bus(AnyBus):
             self._connected = await self._run(operation.connect(self._ledger, self._native, self.name))
         except BaseException as error:
             self._end("never connected", 0)
-            raise unreachable(error) if isinstance(error, Unreachable) else error
+            if isinstance(error, Unreachable):
+                raise unreachable(error) from None
+            raise
         self.name = self._connected.name
         return self
 
@@ -246,8 +71,8 @@ class Bus(AnyBus):
         on_drop: Callable[[Drop], object] | None = None,
     ) -> Publisher:
         """Announce that this client publishes on a topic, and what it offers."""
-        on = handlers(on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
-        publisher = Publisher(self, topic, *offer_for(offer, type), on)
+        on = {"on_violation": on_violation, "on_matched": on_matched, "on_drop": on_drop}
+        publisher = Publisher(self, announcement(topic, offer, type, on))
         await self._run(operation.advertise(self._ledger, publisher))
         return publisher
 
@@ -270,10 +95,13 @@ class Bus(AnyBus):
 
         With `callback` the loop calls it with each message, or awaits it, one message after the other.
         """
-        on = handlers(on_miss=on_miss, on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
-        need, codec = need_for(need, type)
-        text = filter_text(filter)
-        subscription = Subscription(self, pattern, need, text, codec, on, queue_size(queue), overflow)
+        on = {
+            "on_miss": on_miss,
+            "on_violation": on_violation,
+            "on_matched": on_matched,
+            "on_drop": on_drop,
+        }
+        subscription = Subscription(self, interest(pattern, need, filter, type, queue, overflow, on))
         if inspect.iscoroutinefunction(callback):
             self._spawn(_consume(subscription, callback))
         else:
@@ -330,10 +158,10 @@ class Bus(AnyBus):
     async def serve(
         self,
         topic: str,
-        handler: Callable[[_core.Message], bytes | None | Awaitable[bytes | None]],
+        handler: Callable[[_core.Message], bytes | Awaitable[bytes | None] | None],
         need: Need | None = None,
     ) -> Subscription:
-        """Answer the requests on a topic with what `handler` returns, or with the exception that it raises."""
+        """Answer the requests on a topic with what `handler` returns, or with what it raises."""
 
         async def answer(message: _core.Message) -> None:
             asked = exchange.question(message)
@@ -572,36 +400,6 @@ async def _consume(
                 failed(error)
     except Closed:
         return
-
-
-class Events:
-    """The events of a bus. `async for` waits for the next one and ends when the bus is closed."""
-
-    def __init__(self, bus: Bus) -> None:
-        self._bus = bus
-
-    async def receive(self, timeout: Duration | None = None) -> Event:
-        """The next event. Raises `TimedOut` if none comes in time."""
-        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
-        while (event := self._bus._events.take()) is None:
-            await self._bus._wait(lambda: len(self._bus._events) > 0, "event", timeout_ns)
-        return event
-
-    def available(self) -> int:
-        """How many events wait."""
-        return len(self._bus._events)
-
-    @property
-    def missed(self) -> int:
-        """Events that were dropped because nobody took them."""
-        return self._bus._events.missed
-
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        while True:
-            try:
-                yield await self.receive()
-            except Closed:
-                return
 
 
 class Connecting:
