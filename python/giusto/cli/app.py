@@ -41,9 +41,12 @@ def giusto(
     """
 
 
-app.command(epilog=broker.EXAMPLES)(broker.broker)
-app.command(epilog=pub.EXAMPLES)(pub.pub)
-app.command(epilog=sub.EXAMPLES)(sub.sub)
-app.command(epilog=top.EXAMPLES)(top.top)
-app.command(epilog=bench.EXAMPLES)(bench.bench)
-app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
+for command, examples, about in [
+    (broker.broker, broker.EXAMPLES, "Run a broker."),
+    (pub.pub, pub.EXAMPLES, "Publish messages on a topic."),
+    (sub.sub, sub.EXAMPLES, "Subscribe and print what arrives."),
+    (top.top, top.EXAMPLES, "Show topics and clients of a broker, live."),
+    (bench.bench, bench.EXAMPLES, "Measure latency and throughput."),
+    (doctor.doctor, doctor.EXAMPLES, "Check this machine, and say what to do."),
+]:
+    app.command(epilog=examples, short_help=about)(command)

@@ -24,7 +24,9 @@ Examples:
 def doctor(
     port: Annotated[
         list[str] | None,
-        typer.Option(help="Look at this host:port; may be repeated. [default: 127.0.0.1:7447]"),
+        typer.Option(
+            metavar="HOST:PORT", help="Look at this host:port; may be repeated. [default: 127.0.0.1:7447]"
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array of findings.")] = False,
 ) -> None:
