@@ -11,6 +11,7 @@ import datetime
 import json
 import signal
 import sys
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -60,8 +61,8 @@ def jobs(load: Path, found: list[Broker], clients: list[pairs.Pair], only: list[
     return [job for job in raw + python if only is None or job.measure in only]
 
 
-def measure_all(todo: list[Job], rounds: int, console: Console) -> Rounds:
-    """Run all jobs of all rounds; what was measured so far is kept if one presses Ctrl-C."""
+def measure_all(todo: list[Job], rounds: int, console: Console) -> tuple[Rounds, bool]:
+    """Run all jobs of all rounds. Ctrl-C ends it early: what was measured so far, and whether that is all."""
     measured = Rounds()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
@@ -78,7 +79,8 @@ def measure_all(todo: list[Job], rounds: int, console: Console) -> Rounds:
                 progress.advance(bar)
         except KeyboardInterrupt:
             console.print("interrupted: here is what was measured so far")
-    return measured
+            return measured, False
+    return measured, True
 
 
 def show(console: Console, title: str, header: list[str], rows: list[list[str]]) -> None:
@@ -101,14 +103,50 @@ def draw(measured: Rounds) -> bool:
     return True
 
 
-def write(measured: Rounds, found: list[Broker], missing: list[Missing]) -> None:
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    text = page.page(measured, found, missing, machine=machine(), date=today, pictures=draw(measured))
-    PAGE.write_text(text, encoding="utf-8")
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What there is to measure with."""
+
+    load: Path
+    brokers: list[Broker]
+    clients: list[pairs.Pair]
+    missing: list[Missing]
+
+    @classmethod
+    def look(cls, console: Console) -> Machine:
+        """Build the programs, find the peers, and say which are not here."""
+        with console.status("building the load and the relay"):
+            programs = {program.name: Path(program.command[0]) for program in cargo_programs()}
+        found, missing = broker_list.find(programs["relay"])
+        clients, without = pairs.find(found)
+        for one in [*missing, *without]:
+            console.print(f"{one.name} is not here: {one.remedy}", markup=False)
+        return cls(programs["load"], found, clients, [*missing, *without])
+
+
+def measure(asked: argparse.Namespace, here: Machine, console: Console) -> tuple[Rounds, bool, str]:
+    """What was measured, whether that is all there is, and when: now, or in the file that was named."""
+    is_whole = asked.only is None and asked.peers is None
+    if asked.source is not None:
+        kept = json.loads(asked.source.read_text(encoding="utf-8"))
+        return Rounds(kept["measures"]), is_whole, kept["date"]
+    todo = jobs(here.load, here.brokers, here.clients, asked.only)
+    chosen = [job for job in todo if asked.peers is None or job.peer.startswith(tuple(asked.peers))]
+    measured, is_complete = measure_all(chosen, asked.rounds, console)
+    return measured, is_whole and is_complete, datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+
+
+def show_all(console: Console, measured: Rounds) -> None:
+    """A table for each measure, then the aims that were measured."""
+    for name in page.COLUMNS:
+        if name in measured.lines:
+            show(console, page.TITLES[name], *page.table(measured, name))
+    header, rows = page.aims(measured)
+    show(console, "What was aimed at", header, [row for row in rows if row[2] != UNMEASURED])
 
 
 def main() -> None:
-    """Find, measure, show, write."""
+    """Look, measure, show, write."""
     asked = arguments()
     console = Console() if sys.stdout.isatty() else Console(width=WIDE)
     # Ended from outside: leave by the same door as Ctrl-C, so that no broker is left behind.
@@ -118,27 +156,17 @@ def main() -> None:
         require_release()
     except StaleExtension as error:
         raise SystemExit(str(error)) from error
-    with console.status("building the load and the relay"):
-        programs = {program.name: Path(program.command[0]) for program in cargo_programs()}
-    found, missing = broker_list.find(programs["relay"])
-    clients, without = pairs.find(found)
-    for one in [*missing, *without]:
-        console.print(f"{one.name} is not here: {one.remedy}", markup=False)
-    if asked.source is not None:
-        measured = Rounds(json.loads(asked.source.read_text(encoding="utf-8")))
-    else:
-        todo = jobs(programs["load"], found, clients, asked.only)
-        chosen = [job for job in todo if asked.peers is None or job.peer.startswith(tuple(asked.peers))]
-        measured = measure_all(chosen, asked.rounds, console)
-    for name in page.COLUMNS:
-        if name in measured.lines:
-            show(console, page.TITLES[name], *page.table(measured, name))
-    header, rows = page.aims(measured)
-    show(console, "What was aimed at", header, [row for row in rows if row[2] != UNMEASURED])
+    here = Machine.look(console)
+    measured, is_whole, date = measure(asked, here, console)
+    show_all(console, measured)
     if asked.json is not None:
-        asked.json.write_text(json.dumps(measured.lines, indent=1) + "\n", encoding="utf-8")
-    if asked.only is None and asked.peers is None:
-        write(measured, found, [*missing, *without])
+        kept = {"date": date, "measures": measured.lines}
+        asked.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    if is_whole:
+        text = page.page(
+            measured, here.brokers, here.missing, machine=machine(), date=date, pictures=draw(measured)
+        )
+        PAGE.write_text(text, encoding="utf-8")
         console.print(f"written to {PAGE.relative_to(ROOT)}")
 
 
