@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +33,8 @@ PAGE = ROOT / "docs" / "benchmarks-peers.md"
 ROUNDS = 10
 # Columns of a log, which has no width of its own.
 WIDE = 160
+# From this load average on there is not a core for everybody.
+BUSY = 0.7
 
 
 def arguments() -> argparse.Namespace:
@@ -124,16 +127,37 @@ class Machine:
         return cls(programs["load"], found, clients, [*missing, *without])
 
 
-def measure(asked: argparse.Namespace, here: Machine, console: Console) -> tuple[Rounds, bool, str]:
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """When it was measured, and how busy the machine was before."""
+
+    date: str
+    load_average: float
+
+    @classmethod
+    def now(cls) -> Occasion:
+        return cls(datetime.datetime.now(tz=datetime.UTC).date().isoformat(), round(os.getloadavg()[0], 1))
+
+    def warn(self, console: Console) -> None:
+        """Say that figures will be noise if they will."""
+        if self.load_average > BUSY:
+            console.print(
+                f"the machine is busy (load average {self.load_average}): expect noise", style="yellow"
+            )
+
+
+def measure(asked: argparse.Namespace, here: Machine, console: Console) -> tuple[Rounds, bool, Occasion]:
     """What was measured, whether that is all there is, and when: now, or in the file that was named."""
     is_whole = asked.only is None and asked.peers is None
     if asked.source is not None:
         kept = json.loads(asked.source.read_text(encoding="utf-8"))
-        return Rounds(kept["measures"]), is_whole, kept["date"]
+        return Rounds(kept["measures"]), is_whole, Occasion(kept["date"], kept["load_average"])
+    occasion = Occasion.now()
+    occasion.warn(console)
     todo = jobs(here.load, here.brokers, here.clients, asked.only)
     chosen = [job for job in todo if asked.peers is None or job.peer.startswith(tuple(asked.peers))]
     measured, is_complete = measure_all(chosen, asked.rounds, console)
-    return measured, is_whole and is_complete, datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    return measured, is_whole and is_complete, occasion
 
 
 def show_all(console: Console, measured: Rounds) -> None:
@@ -157,14 +181,19 @@ def main() -> None:
     except StaleExtension as error:
         raise SystemExit(str(error)) from error
     here = Machine.look(console)
-    measured, is_whole, date = measure(asked, here, console)
+    measured, is_whole, occasion = measure(asked, here, console)
     show_all(console, measured)
     if asked.json is not None:
-        kept = {"date": date, "measures": measured.lines}
+        kept = {**asdict(occasion), "measures": measured.lines}
         asked.json.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     if is_whole:
         text = page.page(
-            measured, here.brokers, here.missing, machine=machine(), date=date, pictures=draw(measured)
+            measured,
+            here.brokers,
+            here.missing,
+            machine=f"{machine()}, with a load average of {occasion.load_average:g} before the run",
+            date=occasion.date,
+            pictures=draw(measured),
         )
         PAGE.write_text(text, encoding="utf-8")
         console.print(f"written to {PAGE.relative_to(ROOT)}")
