@@ -42,7 +42,8 @@ connection. For giusto this includes the Python interpreter of the control plane
 messages are on their way at once.""",
     "python": """\
 A publisher process and a subscriber process with each peer's own Python client, as fast as they go;
-the rate is what arrives. zenoh, ZeroMQ and Cyclone DDS go from process to process without a broker;
+the rate is what arrives. *Many at once* is `publish_many` and `receive_many`; the other rows of giusto
+publish one message at a time. zenoh, ZeroMQ and Cyclone DDS go from process to process without a broker;
 the others, giusto too, have a third process to share the two cores with. zenoh and ZeroMQ make the
 publisher wait for the subscriber; giusto lets no subscriber slow down a publisher, so what a
 subscriber cannot take in is dropped, counted and reported.""",
