@@ -4,6 +4,7 @@
 # environment in VENV, the packages that pyproject.toml names, the native core. Settings:
 #   PYTHON  the interpreter that makes the environment   (python3)
 #   VENV    where the environment is                     (.venv)
+#   PEERS   options of bench-peers, such as "--rounds 3 --only flood"; "--help" lists them
 #   FUZZ_SECONDS  how long `make fuzz` looks              (600)
 
 PYTHON ?= python3
@@ -34,7 +35,7 @@ bench: build ## measure speed (release build) and write docs/benchmarks.md
 .PHONY: bench-peers
 bench-peers: build ## measure giusto beside other brokers and write docs/benchmarks-peers.md
 	@sh tools/environment.sh peers
-	@$(PY) -m benchmarks.peers $(PEERS_OPTIONS)
+	@$(PY) -m benchmarks.peers $(PEERS)
 
 ##@ Work on it
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from benchmarks.peers.rounds import Rounds, Spread
 
 PEERS = ("nats", "nats-new", "redis", "mosquitto")
+UNMEASURED = "not measured"
 CALLBACK, ASYNC = "giusto, callback", "giusto, async for"
 
 
@@ -29,7 +30,7 @@ class Aim:
         found = self.measured(rounds)
         wanted = f"{'≤' if self.at_most else '≥'} {self.limit:g} {self.unit}"
         if found is None:
-            return [self.title, wanted, "not measured", ""]
+            return [self.title, wanted, UNMEASURED, ""]
         said = f"{found.middle:.3g} ({found.low:.3g}–{found.high:.3g})"
         return [self.title, wanted, said, "yes" if self.reached(found) else "**no**"]
 
@@ -74,6 +75,8 @@ AIMS = [
         to("flood", "beside_p95_us", "giusto", "alone_p95_us")),
     Aim("beside a flood: p95 against the best broker", 0.5, to_best("flood", "beside_p95_us")),
     Aim("beside a flood: messages of the topic that were lost", 0, figure("flood", "lost"), unit="messages"),
+    Aim("beside a flood: p99 within the broker against the bound of a turn", 1.0, lambda rounds: rounds.ratio(
+        ("flood", "giusto", "inside_p99_us"), ("throughput", "giusto", "turn_us"))),
     Aim("a subscriber stops: p95 of the others against before", 1.05,
         to("stalled", "stalled_p95_us", "giusto", "reading_p95_us")),
     Aim("Python to Python against zenoh", 2.0, lambda rounds: rounds.ratio(

@@ -7,6 +7,18 @@ import socket
 from giusto import __version__, _core, protocol
 
 TIMEOUT_SECONDS = 10.0
+# A turn of the data thread with one other client that floods: what is read from that client (64 KiB of frames
+# with 184 bytes), the steps of the engine, and the writing of what they made.
+TURN_MESSAGES = 65536 // 184 + 128 + 128
+
+
+def turn_us(rate: float) -> float:
+    """How long a message waits in the broker at most, once it was read, if every message costs `1 / rate`.
+
+    Within a turn the input stage serves it after at most one message of each other topic; it leaves when
+    the turn ends. The machine may still take the processor away, which no bound of ours can know.
+    """
+    return TURN_MESSAGES / rate * 1e6
 
 
 def delays(port: int, topic: str) -> dict[str, float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from benchmarks.peers import inside
-from benchmarks.peers.brokers import Broker, running
+from benchmarks.peers.brokers import Broker, Running, running
 
 RUN_SECONDS = 120.0
 # One line of figures, or a field `error` that says why there are none.
@@ -51,11 +51,20 @@ def run(load: Path, broker: Broker, measure: Measure) -> Line:
             command = [str(load), mode, broker.dialect, place.address, *options]
             command += ["--seconds", str(measure.seconds), "--pid", str(place.pid)]
             line = figures(command)
-            if measure.name == "flood" and broker.dialect == "giusto":
-                line = {**line, **inside.delays(place.port, "paced")}
+            if broker.dialect == "giusto":
+                line |= more_about_giusto(measure, line, place)
     except (RuntimeError, OSError) as error:
         return {"error": str(error)}
     return line
+
+
+def more_about_giusto(measure: Measure, line: Line, place: Running) -> dict[str, float]:
+    """Time within the broker beside a flood, and what a turn takes at full speed."""
+    if measure.name == "flood":
+        return inside.delays(place.port, "paced")
+    if measure.name == "throughput":
+        return {"turn_us": inside.turn_us(float(line["rate"]))}
+    return {}
 
 
 def figures(command: list[str]) -> dict[str, float | str]:

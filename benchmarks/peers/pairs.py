@@ -33,7 +33,7 @@ PAIRS = [
     Pair("giusto, callback", "giusto:callback", "giusto", "giusto", "giusto"),
     Pair("giusto, for", "giusto:for", "giusto", "giusto", "giusto"),
     Pair("giusto, async for", "giusto:async", "giusto", "giusto", "giusto"),
-    Pair("giusto, publish_many and receive_many", "giusto:many", "giusto", "giusto", "giusto"),
+    Pair("giusto, many at once", "giusto:many", "giusto", "giusto", "giusto"),
     Pair("zenoh, peer to peer", "zenoh", "eclipse-zenoh", "zenoh"),
     Pair("ZeroMQ, peer to peer", "zmq", "pyzmq", "zmq"),
     Pair("Cyclone DDS, peer to peer", "cyclonedds", "cyclonedds", "cyclonedds"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 from benchmarks.peers.page import PICTURES
 from benchmarks.peers.rounds import Rounds
+from benchmarks.run import readable
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 
@@ -49,7 +50,7 @@ def bars(axes: Axes, rounds: Rounds, measure: str, scale: float, title: str) -> 
     axes.barh(names, middles, xerr=[below, above], color=[colour(peer) for peer in names], ecolor="#334155")
     for place, (middle, more) in enumerate(zip(middles, above, strict=True)):
         end = (middle + more, place)
-        axes.annotate(f"{middle:.3g}", end, xytext=(4, 0), textcoords="offset points", va="center")
+        axes.annotate(readable(middle), end, xytext=(4, 0), textcoords="offset points", va="center")
     axes.margins(x=0.12)
     axes.set_title(title, fontsize=9)
 

@@ -33,12 +33,15 @@ impl Publisher {
     pub(super) fn open(arguments: &Arguments, topics: &[String]) -> io::Result<Self> {
         let mut wire = Wire::connect(arguments.address, INPUT_BYTES)?;
         let forms = arguments.dialect.advertise(&mut wire, topics, arguments.shape)?;
+        if forms.windows(2).any(|pair| pair[0].bytes.len() != pair[1].bytes.len()) {
+            return Err(io::Error::other("topics of one connection need names of one length"));
+        }
         let round: Vec<u8> = forms.iter().flat_map(|form| &form.bytes).copied().collect();
         let grants = forms.iter().filter_map(|form| form.grant);
         Ok(Self {
             dialect: arguments.dialect,
             wire,
-            batch: round.repeat((BATCH_BYTES / round.len()).max(1)),
+            batch: round.repeat((BATCH_BYTES / round.len().max(1)).max(1)),
             flows: forms.len(),
             credits: grants.map(|(stream, left)| Credit { stream, left, granted: left }).collect(),
             form: forms.into_iter().next().ok_or_else(|| io::Error::other("no topic"))?,

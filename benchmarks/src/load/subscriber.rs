@@ -102,7 +102,7 @@ impl Subscriber {
                 Piece::Partial => return Ok(received),
                 Piece::Message { payload_at, length } => {
                     received += 1;
-                    handle(stamp(&unread[payload_at..])?);
+                    handle(stamp(unread.get(payload_at..length).unwrap_or_default())?);
                     length
                 }
                 Piece::Credit { length, .. } | Piece::Other { length } => length,
