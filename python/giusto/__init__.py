@@ -1,3 +1,79 @@
 """Publish/subscribe in strict time: a subscription is a contract."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from giusto._core import Filter as Filter
+    from giusto._core import Float as Float
+    from giusto._core import Message as Message
+    from giusto.client import Bus as Bus
+    from giusto.client import Drop as Drop
+    from giusto.client import Lost as Lost
+    from giusto.client import Matchedness as Matchedness
+    from giusto.client import Miss as Miss
+    from giusto.client import Publisher as Publisher
+    from giusto.client import Report as Report
+    from giusto.client import Restored as Restored
+    from giusto.client import Subscription as Subscription
+    from giusto.client import Violation as Violation
+    from giusto.client import aio as aio
+    from giusto.client import connect as connect
+    from giusto.contract import Granted as Granted
+    from giusto.contract import Need as Need
+    from giusto.contract import Offer as Offer
+    from giusto.contract import Unproved as Unproved
+    from giusto.errors import Closed as Closed
+    from giusto.errors import GiustoError as GiustoError
+    from giusto.errors import QueueFull as QueueFull
+    from giusto.errors import Refused as Refused
+    from giusto.errors import RequestFailed as RequestFailed
+    from giusto.errors import TimedOut as TimedOut
+    from giusto.errors import Unreachable as Unreachable
+
 __version__ = "0.1.0"
+
+# Loaded when first used: importing giusto alone must stay quick.
+_HOMES = {
+    "giusto._core": ("Filter", "Float", "Message"),
+    "giusto.client": (
+        "Bus",
+        "Drop",
+        "Lost",
+        "Matchedness",
+        "Miss",
+        "Publisher",
+        "Report",
+        "Restored",
+        "Subscription",
+        "Violation",
+        "aio",
+        "connect",
+    ),
+    "giusto.contract": ("Granted", "Need", "Offer", "Unproved"),
+    "giusto.errors": (
+        "Closed",
+        "GiustoError",
+        "QueueFull",
+        "Refused",
+        "RequestFailed",
+        "TimedOut",
+        "Unreachable",
+    ),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'giusto' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

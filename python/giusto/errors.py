@@ -15,6 +15,7 @@
     ├── Unreachable(address, problem)             also a ConnectionError
     ├── Closed(reason)                            also a ConnectionError
     ├── TimedOut(what, after_ns)                  also a TimeoutError
+    ├── RequestFailed(error, text)
     └── StaleExtension(message)
 
 The arguments are attributes of the same names. All of them can be pickled.
@@ -187,6 +188,18 @@ class TimedOut(GiustoError, TimeoutError):
 
     def __str__(self) -> str:
         return f"{self.what}: nothing after {self.after_ns / 1e9:g} s"
+
+
+class RequestFailed(GiustoError):
+    """The handler of a request raised: the name of the exception there, and its text."""
+
+    def __init__(self, error: str, text: str) -> None:
+        super().__init__(error, text)
+        self.error = error
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"the handler raised {self.error}: {self.text}"
 
 
 class StaleExtension(GiustoError):

@@ -11,6 +11,8 @@
 //! `memory` is a second shell around the hub, without sockets and with its caller's clock.
 
 pub mod clock;
+pub mod connection;
 pub mod hub;
 pub mod memory;
 pub mod server;
+pub mod session;

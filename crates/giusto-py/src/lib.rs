@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod connection;
 mod engine;
 mod errors;
 mod frame;
@@ -19,6 +20,8 @@ mod record;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_DIGEST", env!("GIUSTO_SOURCE_DIGEST"))?;
     module.add("PROFILE", env!("GIUSTO_PROFILE"))?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    connection::register(module)?;
     engine::register(module)?;
     frame::register(module)?;
     input::register(module)?;

@@ -116,7 +116,7 @@ fn encode_attributes<'py>(attributes: &Bound<'py, PyMapping>) -> PyResult<Bound<
 /// The event of an attribute block.
 #[pyfunction]
 #[pyo3(signature = (block, /))]
-fn decode_attributes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn decode_attributes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyDict>> {
     let event = PyDict::new(py);
     for attribute in Attributes::decode(block).map_err(Raise::raise)?.iter() {
         event.set_item(String::from_utf8_lossy(attribute.name()), to_python(py, attribute.value())?)?;

@@ -1,0 +1,377 @@
+//! Publishing: a frame with the credit of its flow, from the caller's thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use giusto_core::frame::{Data, DataHeader, PRIORITY_MAX};
+use giusto_net::session::{Flow, Taken};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyMemoryView};
+
+use super::awaitable::Done;
+use super::duration::timeout_ns;
+use super::{Connection, Shared};
+use crate::errors::{Raise, exception};
+use crate::matching;
+
+/// One topic that a client publishes on.
+#[pyclass(frozen, subclass, module = "giusto._core")]
+pub(crate) struct Publisher {
+    shared: Arc<Shared>,
+    flow: Arc<Flow>,
+    sequence: AtomicU64,
+    timeout_ns: i64,
+    max_size_bytes: Option<usize>,
+    encode: Option<Py<PyAny>>,
+    is_closed: AtomicBool,
+}
+
+/// What a message has besides its payload.
+struct Rest {
+    priority: u8,
+    attributes: Vec<u8>,
+    intended_ns: Option<i64>,
+}
+
+impl Rest {
+    #[inline]
+    fn new(priority: u8, attributes: Option<&Bound<'_, PyAny>>, intended_ns: Option<i64>) -> PyResult<Self> {
+        if priority > PRIORITY_MAX {
+            return Err(exception("InvalidInput", ("priority", priority, "0 to 7")));
+        }
+        let attributes = match attributes {
+            None => Vec::new(),
+            Some(given) => matching::encode(given.cast::<PyMapping>()?)?,
+        };
+        Ok(Self { priority, attributes, intended_ns })
+    }
+}
+
+impl Publisher {
+    /// The payload as bytes.
+    #[inline]
+    fn payload<'py>(&self, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        if let Some(encode) = &self.encode {
+            return Ok(encode.bind(given.py()).call1((given,))?.cast_into::<PyBytes>()?);
+        }
+        match given.cast::<PyBytes>() {
+            Ok(bytes) => Ok(bytes.clone()),
+            Err(_) => plain(given),
+        }
+    }
+
+    fn check_size(&self, rest: &Rest, payload: &[u8]) -> PyResult<()> {
+        let size = rest.attributes.len() + payload.len();
+        match self.max_size_bytes {
+            Some(limit) if size > limit => Err(exception("TooLarge", ("size_bytes", size, limit))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends messages for which credit was taken.
+    #[inline]
+    fn send<'a>(
+        &self,
+        py: Python<'_>,
+        rest: &Rest,
+        payloads: impl Iterator<Item = &'a [u8]>,
+    ) -> PyResult<()> {
+        let now = self.shared.net.now();
+        let frames = payloads.map_while(|payload| {
+            let header = DataHeader {
+                priority: rest.priority,
+                stream: self.flow.number()?,
+                sequence: self.sequence.fetch_add(1, Ordering::Relaxed),
+                t_intended_ns: rest.intended_ns.unwrap_or(now),
+                t_sent_ns: now,
+                timeout_ns: self.timeout_ns,
+                ..DataHeader::default()
+            };
+            Some(Data { header, attributes: &rest.attributes, payload })
+        });
+        let sending = self.shared.net.send_data(now, frames).map_err(Raise::raise)?;
+        if sending.is_done() {
+            return Ok(());
+        }
+        let mut is_sent = py.detach(|| self.shared.net.finish_sending(sending));
+        while !is_sent {
+            py.check_signals()?;
+            is_sent = py.detach(|| self.shared.net.wait_for_room());
+        }
+        Ok(())
+    }
+
+    /// Looks after credits and notices now and then.
+    #[inline]
+    fn look(&self, py: Python<'_>, left: i64) -> PyResult<()> {
+        let capacity = self.flow.capacity();
+        let is_due = capacity < i64::from(u32::MAX) && (left == capacity / 2 || left == capacity / 4);
+        self.shared.look(py, self.shared.net.now(), is_due)
+    }
+
+    /// Takes credit, without waiting.
+    #[inline]
+    fn take_credit(&self) -> PyResult<Option<i64>> {
+        match self.flow.take() {
+            Taken::Credit(left) => Ok(Some(left)),
+            Taken::Nothing => Ok(None),
+            Taken::Unbound => self.check_open().map(|()| None),
+        }
+    }
+
+    fn check_open(&self) -> PyResult<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(exception("Closed", ("the publisher was ended by unadvertise()",)));
+        }
+        self.shared.check_open()
+    }
+
+    /// Waits for credit.
+    #[cold]
+    fn wait_credit(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<i64> {
+        let timeout_ns = timeout_ns(py, timeout)?;
+        let deadline_ns = self.shared.deadline(timeout_ns);
+        let flow = &self.flow;
+        let is_closed = &self.is_closed;
+        let taken = self.shared.wait_for(py, deadline_ns, |_| match flow.take() {
+            Taken::Credit(left) => Some(left),
+            _ if is_closed.load(Ordering::Acquire) => Some(-1),
+            _ => None,
+        })?;
+        self.check_open()?;
+        taken.ok_or_else(|| self.full(timeout_ns.unwrap_or(0)))
+    }
+
+    fn full(&self, timeout_ns: i64) -> PyErr {
+        match self.flow.number() {
+            None => exception("Closed", ("the connection is lost and not yet restored",)),
+            Some(flow) if timeout_ns == 0 => exception("QueueFull", (flow, self.flow.capacity())),
+            Some(_) => exception("TimedOut", ("publish: no credit from the broker", timeout_ns)),
+        }
+    }
+}
+
+#[pymethods]
+impl Publisher {
+    #[new]
+    #[pyo3(signature = (connection, *, timeout_ns=0, max_size_bytes=None, encode=None))]
+    fn new(
+        connection: &Connection,
+        timeout_ns: i64,
+        max_size_bytes: Option<usize>,
+        encode: Option<Py<PyAny>>,
+    ) -> Self {
+        Self {
+            shared: connection.shared.clone(),
+            flow: Arc::default(),
+            sequence: AtomicU64::new(0),
+            timeout_ns,
+            max_size_bytes,
+            encode,
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The broker knows the flow under this number; without credit for datagrams, which have none.
+    fn bind(&self, number: u32, credit: u32) {
+        let credit = (!self.shared.net.has_datagrams()).then_some(credit);
+        self.shared.net.with(|session| session.bind_flow(number, credit, &self.flow));
+    }
+
+    #[getter]
+    fn flow(&self) -> Option<u32> {
+        self.flow.number()
+    }
+
+    /// Messages that can be published without waiting.
+    #[getter]
+    fn credit(&self) -> i64 {
+        self.flow.credit()
+    }
+
+    /// Messages published so far.
+    #[getter]
+    fn published(&self) -> u64 {
+        self.sequence.load(Ordering::Relaxed)
+    }
+
+    /// Publishes without waiting; false if there is no credit.
+    #[pyo3(signature = (payload, /, *, priority=0, attributes=None, intended_ns=None))]
+    fn try_publish(
+        &self,
+        py: Python<'_>,
+        payload: &Bound<'_, PyAny>,
+        priority: u8,
+        attributes: Option<&Bound<'_, PyAny>>,
+        intended_ns: Option<i64>,
+    ) -> PyResult<bool> {
+        let rest = Rest::new(priority, attributes, intended_ns)?;
+        let payload = self.payload(payload)?;
+        self.check_size(&rest, payload.as_bytes())?;
+        if self.take_credit()?.is_none() {
+            return Ok(false);
+        }
+        self.send(py, &rest, std::iter::once(payload.as_bytes()))?;
+        Ok(true)
+    }
+
+    /// Publishes as many of the payloads, from `start` on, as there is credit for; returns how many.
+    #[pyo3(signature = (payloads, start=0, *, priority=0, attributes=None))]
+    fn try_publish_many(
+        &self,
+        py: Python<'_>,
+        payloads: Vec<Bound<'_, PyAny>>,
+        start: usize,
+        priority: u8,
+        attributes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        let rest = Rest::new(priority, attributes, None)?;
+        let payloads: Vec<Bound<'_, PyBytes>> =
+            payloads.iter().skip(start).map(|payload| self.payload(payload)).collect::<PyResult<_>>()?;
+        payloads.iter().try_for_each(|payload| self.check_size(&rest, payload.as_bytes()))?;
+        self.send_some(py, &rest, &payloads)
+    }
+
+    /// Ends the publisher: whoever waits for credit gets `Closed`.
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.shared.net.with(|session| session.release_flow(&self.flow));
+        self.shared.net.notify();
+    }
+}
+
+impl Publisher {
+    /// Sends from the front as many as there is credit for.
+    fn send_some(&self, py: Python<'_>, rest: &Rest, payloads: &[Bound<'_, PyBytes>]) -> PyResult<usize> {
+        let mut count = 0;
+        while count < payloads.len() && self.take_credit()?.is_some() {
+            count += 1;
+        }
+        self.send(py, rest, payloads.iter().take(count).map(|payload| payload.as_bytes()))?;
+        Ok(count)
+    }
+}
+
+/// Bytes of something else than bytes.
+#[cold]
+fn plain<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    if given.is_instance_of::<PyByteArray>() || given.is_instance_of::<PyMemoryView>() {
+        return Ok(given.py().get_type::<PyBytes>().call1((given,))?.cast_into::<PyBytes>()?);
+    }
+    let shown = given.get_type().name()?.to_string();
+    Err(exception("InvalidInput", ("payload", shown, "bytes; for other types advertise with type=…")))
+}
+
+/// A publisher of the blocking face.
+#[pyclass(frozen, subclass, extends = Publisher, module = "giusto._core")]
+pub(crate) struct BlockingPublisher {}
+
+#[pymethods]
+impl BlockingPublisher {
+    #[new]
+    #[pyo3(signature = (connection, *, timeout_ns=0, max_size_bytes=None, encode=None))]
+    fn new(
+        connection: &Connection,
+        timeout_ns: i64,
+        max_size_bytes: Option<usize>,
+        encode: Option<Py<PyAny>>,
+    ) -> PyClassInitializer<Self> {
+        let publisher = Publisher::new(connection, timeout_ns, max_size_bytes, encode);
+        PyClassInitializer::from(publisher).add_subclass(Self {})
+    }
+
+    /// Publishes; waits while the broker has as much of this topic as it takes.
+    ///
+    /// `timeout` limits the wait: 0 raises `QueueFull` at once, more raises `TimedOut`.
+    #[pyo3(signature = (payload, /, *, priority=0, attributes=None, timeout=None, intended_ns=None))]
+    fn publish(
+        this: &Bound<'_, Self>,
+        payload: &Bound<'_, PyAny>,
+        priority: u8,
+        attributes: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+        intended_ns: Option<i64>,
+    ) -> PyResult<()> {
+        let (py, publisher) = (this.py(), this.as_super().get());
+        let rest = Rest::new(priority, attributes, intended_ns)?;
+        let payload = publisher.payload(payload)?;
+        publisher.check_size(&rest, payload.as_bytes())?;
+        let left = match publisher.take_credit()? {
+            Some(left) => left,
+            None => publisher.wait_credit(py, timeout)?,
+        };
+        publisher.send(py, &rest, std::iter::once(payload.as_bytes()))?;
+        publisher.look(py, left)
+    }
+
+    /// Publishes many payloads with as few system calls as possible. `timeout` is for each wait for credit.
+    #[pyo3(signature = (payloads, /, *, priority=0, attributes=None, timeout=None))]
+    fn publish_many(
+        this: &Bound<'_, Self>,
+        payloads: &Bound<'_, PyAny>,
+        priority: u8,
+        attributes: Option<&Bound<'_, PyAny>>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (py, publisher) = (this.py(), this.as_super().get());
+        let rest = Rest::new(priority, attributes, None)?;
+        let payloads: Vec<Bound<'_, PyBytes>> =
+            payloads.try_iter()?.map(|payload| publisher.payload(&payload?)).collect::<PyResult<_>>()?;
+        payloads.iter().try_for_each(|payload| publisher.check_size(&rest, payload.as_bytes()))?;
+        let mut sent = 0;
+        while let Some(left) = payloads.get(sent..).filter(|left| !left.is_empty()) {
+            let count = publisher.send_some(py, &rest, left)?;
+            if count == 0 {
+                publisher.wait_credit(py, timeout)?;
+                publisher.flow.give(1);
+            }
+            sent += count;
+        }
+        publisher.shared.look(py, publisher.shared.net.now(), false)
+    }
+}
+
+/// A publisher of the asyncio face. A subclass gives `_publish_later(payload, **rest)`: a coroutine that waits for credit.
+#[pyclass(frozen, subclass, extends = Publisher, module = "giusto._core")]
+pub(crate) struct AsyncPublisher {}
+
+static DONE: PyOnceLock<Py<Done>> = PyOnceLock::new();
+
+#[pymethods]
+impl AsyncPublisher {
+    #[new]
+    #[pyo3(signature = (connection, *, timeout_ns=0, max_size_bytes=None, encode=None))]
+    fn new(
+        connection: &Connection,
+        timeout_ns: i64,
+        max_size_bytes: Option<usize>,
+        encode: Option<Py<PyAny>>,
+    ) -> PyClassInitializer<Self> {
+        let publisher = Publisher::new(connection, timeout_ns, max_size_bytes, encode);
+        PyClassInitializer::from(publisher).add_subclass(Self {})
+    }
+
+    /// Publishes; what it returns is done at once unless the broker has as much of this topic as it takes.
+    #[pyo3(signature = (payload, /, *, priority=0, attributes=None, timeout=None, intended_ns=None))]
+    fn publish<'py>(
+        this: &Bound<'py, Self>,
+        payload: &Bound<'py, PyAny>,
+        priority: u8,
+        attributes: Option<&Bound<'py, PyAny>>,
+        timeout: Option<&Bound<'py, PyAny>>,
+        intended_ns: Option<i64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, publisher) = (this.py(), this.as_super().get());
+        if publisher.try_publish(py, payload, priority, attributes, intended_ns)? {
+            let done = DONE.get_or_try_init(py, || Py::new(py, Done {}))?;
+            return Ok(done.bind(py).clone().into_any());
+        }
+        let rest = PyDict::new(py);
+        rest.set_item("priority", priority)?;
+        rest.set_item("attributes", attributes)?;
+        rest.set_item("timeout", timeout)?;
+        rest.set_item("intended_ns", intended_ns)?;
+        this.call_method("_publish_later", (payload,), Some(&rest))
+    }
+}

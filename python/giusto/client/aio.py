@@ -1,0 +1,601 @@
+"""The asyncio face: the names and arguments of the blocking one, with `await`, `async with` and `async for`.
+
+The loop watches the socket; there is no reader thread. A bus belongs to the loop it was made in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from giusto import _core
+from giusto.client import exchange, operation
+from giusto.client.entity import AnyPublisher, AnySubscription, Handlers, inbox_options, publisher_options
+from giusto.client.events import Drop, Event, Matchedness, Miss, Violation
+from giusto.client.face import (
+    ADDRESS,
+    QUEUE,
+    AnyBus,
+    failed,
+    filter_text,
+    handlers,
+    need_for,
+    offer_for,
+    queue_size,
+    unreachable,
+    weak_hook,
+)
+from giusto.client.operation import Open, Operation, Pause, Step
+from giusto.client.report import Report
+from giusto.contract import Duration, Need, Offer, duration_ns
+from giusto.errors import Closed, GiustoError, QueueFull, TimedOut, Unreachable
+from giusto.message import Codec
+from giusto.protocol import Party, ShareTerms, StatusIs, encode
+
+_Result = TypeVar("_Result")
+BATCH = 256
+CLOSE_NS = 1_000_000_000
+
+
+class Publisher(AnyPublisher, _core.AsyncPublisher):
+    """A topic that this client publishes on; `await publish(…)` waits only for credit."""
+
+    def __new__(cls, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> Self:
+        """Make the native part."""
+        return _core.AsyncPublisher.__new__(cls, bus._native, **publisher_options(offer, codec))
+
+    def __init__(self, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> None:
+        self._bus = bus
+        self.describe(topic, offer, codec, on)
+
+    async def publish_many(
+        self,
+        payloads: Iterable[Any],
+        *,
+        priority: int = 0,
+        attributes: Mapping[str, Any] | None = None,
+        timeout: Duration | None = None,
+    ) -> None:
+        """Publish many payloads with as few system calls as possible. `timeout` is for each wait for credit."""
+        left = list(payloads)
+        sent = 0
+        while sent < len(left):
+            count = self.try_publish_many(left, sent, priority=priority, attributes=attributes)
+            if count == 0:
+                await self._wait_credit(timeout)
+            sent += count
+
+    async def _publish_later(self, payload: Any, *, timeout: Duration | None, **rest: Any) -> None:
+        """What the native `publish` returns when there is no credit."""
+        while not self.try_publish(payload, **rest):
+            await self._wait_credit(timeout)
+
+    async def _wait_credit(self, timeout: Duration | None) -> None:
+        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
+        if timeout_ns == 0:
+            if self.flow is None:
+                raise Closed("the connection is lost and not yet restored")
+            raise QueueFull(self.flow, self.offer.queue)
+        await self._bus._wait(lambda: self.credit > 0, "publish: no credit from the broker", timeout_ns)
+
+    async def unadvertise(self) -> None:
+        """Stop publishing on the topic."""
+        await self._bus._run(operation.unadvertise(self._bus._ledger, self))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.unadvertise()
+
+
+class Subscription(AnySubscription, _core.AsyncInbox):
+    """A pattern that this client is subscribed to; `async for` gives its messages."""
+
+    def __new__(
+        cls,
+        bus: Bus,
+        pattern: str,
+        need: Need,
+        filter: str | None,
+        codec: Codec[Any] | None,
+        on: Handlers,
+        queue: int,
+        overflow: str,
+    ) -> Self:
+        """Make the native part."""
+        options = inbox_options(need, codec, queue, overflow)
+        return _core.AsyncInbox.__new__(cls, bus._native, pattern, filter, **options)
+
+    def __init__(
+        self,
+        bus: Bus,
+        pattern: str,
+        need: Need,
+        filter: str | None,
+        codec: Codec[Any] | None,
+        on: Handlers,
+        queue: int,
+        overflow: str,
+    ) -> None:
+        self._bus = bus
+        self._waiters: list[asyncio.Future[None]] = []
+        self._is_over = False
+        self._task: asyncio.Task[None] | None = None
+        self.describe(pattern, need, filter, codec, on)
+        self.announce()
+
+    async def receive(self, timeout: Duration | None = None) -> _core.Message:
+        """The next message. Raises `TimedOut` if none comes in time."""
+        while (message := self.take()) is None:
+            await self._wait_message(timeout)
+        return message
+
+    async def receive_many(self, most: int = 1024, timeout: Duration | None = None) -> list[_core.Message]:
+        """Up to `most` messages: waits for the first, takes what else is there. None in time: an empty list."""
+        if most > 0 and not self.available():
+            try:
+                await self._wait_message(timeout)
+            except TimedOut:
+                return []
+        return self.take_many(most)
+
+    async def _wait_message(self, timeout: Duration | None) -> None:
+        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
+        if self._is_over:
+            raise Closed("the subscription was ended by unsubscribe()")
+        await self._bus._wait(lambda: self.available() > 0 or self._is_over, "receive", timeout_ns)
+
+    def _waiter(self) -> asyncio.Future[None] | None:
+        """A future that is done when something waits; none when the iteration is over."""
+        if self._is_over:
+            return None
+        self._bus._check_open()
+        waiter = self._bus._loop.create_future()
+        self._waiters.append(waiter)
+        return waiter
+
+    def _wake(self, error: GiustoError | None = None) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if waiter.done():
+                continue
+            if error is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(error)
+
+    async def unsubscribe(self) -> None:
+        """End the subscription; iterations over it end."""
+        self._is_over = True
+        await self._bus._run(operation.unsubscribe(self._bus._ledger, self))
+        self._wake()
+        self._bus._changed()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.unsubscribe()
+
+
+class Bus(AnyBus):
+    """A connection to a broker. Made by `connect`; leaving its `async with` block closes it."""
+
+    def __init__(self, address: str, *, name: str | None, timeout: Duration, reconnect: bool) -> None:
+        super().__init__(address, name, timeout, reconnect)
+        self._loop = asyncio.get_running_loop()
+        self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
+        self._watched: list[int] = []
+        self._change: asyncio.Future[None] | None = None
+        self._ended: Closed | None = None
+        self._restoring: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._replies: Subscription | None = None
+        self._repliers: OrderedDict[str, Publisher] = OrderedDict()
+        self._asking = asyncio.Lock()
+
+    async def _start(self) -> Self:
+        try:
+            self._connected = await self._run(operation.connect(self._ledger, self._native, self.name))
+        except BaseException as error:
+            self._end("never connected", 0)
+            raise unreachable(error) if isinstance(error, Unreachable) else error
+        self.name = self._connected.name
+        return self
+
+    # --- the five primitives
+
+    async def advertise(
+        self,
+        topic: str,
+        offer: Offer | None = None,
+        *,
+        type: Any = None,
+        on_violation: Callable[[Violation], object] | None = None,
+        on_matched: Callable[[Matchedness], object] | None = None,
+        on_drop: Callable[[Drop], object] | None = None,
+    ) -> Publisher:
+        """Announce that this client publishes on a topic, and what it offers."""
+        on = handlers(on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
+        publisher = Publisher(self, topic, *offer_for(offer, type), on)
+        await self._run(operation.advertise(self._ledger, publisher))
+        return publisher
+
+    async def subscribe(
+        self,
+        pattern: str,
+        need: Need | None = None,
+        *,
+        filter: str | _core.Filter | None = None,
+        type: Any = None,
+        callback: Callable[[_core.Message], object] | None = None,
+        queue: int = QUEUE,
+        overflow: str = "drop_oldest",
+        on_miss: Callable[[Miss], object] | None = None,
+        on_violation: Callable[[Violation], object] | None = None,
+        on_matched: Callable[[Matchedness], object] | None = None,
+        on_drop: Callable[[Drop], object] | None = None,
+    ) -> Subscription:
+        """Ask for the messages of all topics that a pattern covers.
+
+        With `callback` the loop calls it with each message, or awaits it, one message after the other.
+        """
+        on = handlers(on_miss=on_miss, on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
+        need, codec = need_for(need, type)
+        text = filter_text(filter)
+        subscription = Subscription(self, pattern, need, text, codec, on, queue_size(queue), overflow)
+        if inspect.iscoroutinefunction(callback):
+            self._spawn(_consume(subscription, callback))
+        else:
+            subscription.callback = callback
+        await self._run(operation.subscribe(self._ledger, subscription))
+        return subscription
+
+    # --- questions to the broker
+
+    async def publishers(self, topic: str) -> list[Party]:
+        """Who publishes on a topic."""
+        return await self._run(operation.publishers(self._ledger, topic))
+
+    async def subscribers(self, topic: str) -> list[Party]:
+        """Whose patterns cover a topic."""
+        return await self._run(operation.subscribers(self._ledger, topic))
+
+    async def allot(self, topic: str, **share: int) -> None:
+        """Give a topic another share: `weight`, or what the broker's policy knows."""
+        await self._run(operation.allot(self._ledger, topic, ShareTerms(**share)))
+
+    async def status(self) -> StatusIs:
+        """Counters and delays of all topics and clients of the broker."""
+        return await self._run(operation.status(self._ledger))
+
+    # --- request and reply
+
+    async def request(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        timeout: Duration = 5.0,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> _core.Message:
+        """Publish a request and wait for its reply. Raises `RequestFailed` with what the handler raised."""
+        timeout_ns = duration_ns(timeout, "timeout")
+        async with self._asking:
+            asked = self._exchanges()
+            if self._replies is None:
+                self._replies = await self.subscribe(asked.topic, callback=asked.settle)
+            publisher = self._ledger.publishers.get(topic) or await self.advertise(topic)
+        assert isinstance(publisher, Publisher)
+        number, carried = asked.ask()
+        try:
+            await publisher.publish(payload, attributes={**(attributes or {}), **carried}, timeout=timeout)
+            while (reply := asked.take(number)) is None:
+                nobody = "" if publisher.matched else " (nobody subscribes to it)"
+                await self._wait(lambda: asked.is_settled(number), f"request on {topic}{nobody}", timeout_ns)
+            return reply
+        finally:
+            asked.forget(number)
+
+    async def serve(
+        self,
+        topic: str,
+        handler: Callable[[_core.Message], bytes | None | Awaitable[bytes | None]],
+        need: Need | None = None,
+    ) -> Subscription:
+        """Answer the requests on a topic with what `handler` returns, or with the exception that it raises."""
+
+        async def answer(message: _core.Message) -> None:
+            asked = exchange.question(message)
+            if asked is None:
+                return
+            reply_topic, attributes = asked
+            try:
+                result = handler(message)
+                payload = exchange.answer(await result if inspect.isawaitable(result) else result)
+            except Exception as error:
+                payload, more = exchange.refusal(error)
+                attributes |= more
+            replier = await self._replier(reply_topic)
+            await replier.publish(payload, attributes=attributes, timeout="5s")
+
+        return await self.subscribe(topic, need, callback=answer)
+
+    async def _replier(self, topic: str) -> Publisher:
+        async with self._asking:
+            publisher = self._repliers.get(topic)
+            if publisher is None:
+                publisher = self._repliers[topic] = await self.advertise(topic)
+            self._repliers.move_to_end(topic)
+            if len(self._repliers) > exchange.REPLIERS_MAX:
+                _, oldest = self._repliers.popitem(last=False)
+                await oldest.unadvertise()
+            return publisher
+
+    # --- events and reports
+
+    @property
+    def events(self) -> Events:
+        """Everything that the bus has to tell, one event after the other."""
+        return Events(self)
+
+    async def reports(self, every: Duration = 1) -> AsyncIterator[list[Report]]:
+        """How each subscription was served, period by period."""
+        every_ns = duration_ns(every, "every", least_ns=1)
+        next_ns = self._native.now + every_ns
+        while True:
+            await asyncio.sleep(max(0, next_ns - self._native.now) / 1e9)
+            self._check_open()
+            next_ns += every_ns
+            yield self.recent_reports(every_ns)
+
+    def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
+        """Call back with the reports of each period."""
+
+        async def call() -> None:
+            async for reports in self.reports(every):
+                self._call(callback, reports)
+
+        self._spawn(call())
+
+    def recent_reports(self, span_ns: int) -> list[Report]:
+        """The reports of all subscriptions since this was last asked, `span_ns` ago."""
+        return [one.recent_report(span_ns) for one in list(self._ledger.subscriptions.values())]
+
+    # --- the end
+
+    async def flush(self, timeout: Duration = 5) -> None:
+        """Wait until everything that was published has left this process."""
+        timeout_ns = duration_ns(timeout, "timeout")
+        if not await self._loop.run_in_executor(None, self._native.flush, timeout_ns):
+            raise TimedOut("flush", timeout_ns)
+
+    async def close(self) -> None:
+        """Send what waits, say goodbye and close; whoever waits gets `Closed`."""
+        if self._restoring is not None:
+            self._restoring.cancel()
+        await self._loop.run_in_executor(None, self._native.flush, CLOSE_NS)
+        self._end("the bus was closed", CLOSE_NS)
+        for task in self._tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # --- waiting
+
+    async def _run(self, steps: Operation[_Result]) -> _Result:
+        """Drive an operation to its end."""
+        outcome: object = None
+        problem: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(outcome) if problem is None else steps.throw(problem)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            outcome = problem = None
+            try:
+                outcome = await self._do(step)
+            except GiustoError as error:
+                problem = error
+
+    async def _do(self, step: Step) -> object:
+        match step:
+            case Open():
+                await self._loop.run_in_executor(None, self._native.open, self.address, self._timeout_ns)
+                self._watch()
+                return None
+            case Pause():
+                await asyncio.sleep(step.nanoseconds / 1e9)
+                return None
+        return await self._ask(step.id, encode(step))
+
+    async def _ask(self, number: int, body: bytes) -> object:
+        restoring = self._restoring
+        if restoring is not None and restoring is not asyncio.current_task():
+            await asyncio.wait([restoring])
+        self._check_open()
+        self._native.send(body)
+        try:
+            while (answer := self._ledger.take_answer(number)) is None:
+                is_there = lambda: self._ledger.is_answered(number)  # noqa: E731
+                await self._wait(is_there, "answer of the broker", self._timeout_ns)
+            return answer
+        finally:
+            self._ledger.forget_request(number)
+
+    async def _wait(self, is_done: Callable[[], bool], what: str, timeout_ns: int | None) -> None:
+        """Wait until something is so, which only what comes in can make so."""
+        deadline_ns = None if timeout_ns is None else self._native.now + timeout_ns
+        while not is_done():
+            self._check_open()
+            if self._change is None or self._change.done():
+                self._change = self._loop.create_future()
+            left = None if deadline_ns is None else max(0, deadline_ns - self._native.now) / 1e9
+            done, _ = await asyncio.wait([self._change], timeout=left)
+            if not done and not is_done():
+                raise TimedOut(what, timeout_ns or 0)
+
+    def _changed(self) -> None:
+        if self._change is not None and not self._change.done():
+            self._change.set_result(None)
+
+    def _watch(self) -> None:
+        self._unwatch()
+        self._watched = self._native.descriptors()
+        for descriptor in self._watched:
+            self._loop.add_reader(descriptor, self._readable)
+
+    def _unwatch(self) -> None:
+        for descriptor in self._watched:
+            self._loop.remove_reader(descriptor)
+        self._watched = []
+
+    def _readable(self) -> None:
+        """The loop says that there is something to read."""
+        self._native.pump()
+        if self._native.wants_attention:
+            self._attend()
+        self._dispatch()
+        self._changed()
+
+    def _dispatch(self) -> None:
+        for key in self._native.take_announced():
+            subscription = self._ledger.subscriptions.get(key)
+            if not isinstance(subscription, Subscription):
+                continue
+            if subscription.callback is None:
+                subscription._wake()
+            elif subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
+                subscription.announce()
+                self._loop.call_soon(self._dispatch)
+
+    def _attend(self) -> None:
+        self._take_in()
+        loss = self._native.take_loss()
+        if loss is not None:
+            self._lose(loss)
+        self._tell()
+
+    def _lose(self, loss: tuple[str, int]) -> None:
+        self._unwatch()
+        reason = self._note_loss(loss)
+        if self._restoring is not None or self._ended is not None:
+            return
+        if self._connected is None or not self._reconnects:
+            self._end(f"connection lost: {reason}", 0)
+            return
+        self._restoring = self._loop.create_task(self._restore())
+
+    async def _restore(self) -> None:
+        steps = operation.restore(self._ledger, self._native, self.name, lambda: self._native.now)
+        try:
+            self._note_restored(*await self._run(steps))
+        finally:
+            self._restoring = None
+        self._tell()
+        self._changed()
+
+    def _end(self, reason: str, timeout_ns: int) -> None:
+        self._unwatch()
+        self._ended = self._ended or Closed(reason)
+        self._native.end(reason, timeout_ns)
+        self._ledger.fail_requests(self._ended)
+        for subscription in self._ledger.subscriptions.values():
+            if isinstance(subscription, Subscription):
+                subscription._wake(self._ended)
+        self._changed()
+
+    def _check_open(self) -> None:
+        if self._ended is not None:
+            raise self._ended
+
+    def _spawn(self, work: Any) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _consume(subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]) -> None:
+    try:
+        async for message in subscription:
+            try:
+                await callback(message)
+            except Exception as error:
+                failed(error)
+    except Closed:
+        return
+
+
+class Events:
+    """The events of a bus. `async for` waits for the next one and ends when the bus is closed."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    async def receive(self, timeout: Duration | None = None) -> Event:
+        """The next event. Raises `TimedOut` if none comes in time."""
+        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
+        while (event := self._bus._events.take()) is None:
+            await self._bus._wait(lambda: len(self._bus._events) > 0, "event", timeout_ns)
+        return event
+
+    def available(self) -> int:
+        """How many events wait."""
+        return len(self._bus._events)
+
+    @property
+    def missed(self) -> int:
+        """Events that were dropped because nobody took them."""
+        return self._bus._events.missed
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while True:
+            try:
+                yield await self.receive()
+            except Closed:
+                return
+
+
+class Connecting:
+    """A bus that is being connected: `await` it, or use it in `async with`."""
+
+    def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
+        self._arguments = (address, name, timeout, reconnect)
+        self._bus: Bus | None = None
+
+    async def _connect(self) -> Bus:
+        address, name, timeout, reconnect = self._arguments
+        self._bus = await Bus(address, name=name, timeout=timeout, reconnect=reconnect)._start()
+        return self._bus
+
+    def __await__(self) -> Generator[Any, None, Bus]:
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> Bus:
+        return await self._connect()
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._bus is not None:
+            await self._bus.close()
+
+
+def connect(
+    address: str = ADDRESS, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+) -> Connecting:
+    """Connect to a broker: `async with connect(…) as bus`, or `bus = await connect(…)`.
+
+    The arguments mean what they mean for the blocking face.
+    """
+    return Connecting(address, name, timeout, reconnect)

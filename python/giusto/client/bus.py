@@ -1,0 +1,478 @@
+"""The blocking face: every call returns when it is done, and any thread may call."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from giusto import _core
+from giusto.client import exchange, operation
+from giusto.client.dispatcher import Dispatcher
+from giusto.client.entity import AnyPublisher, AnySubscription, Handlers, inbox_options, publisher_options
+from giusto.client.events import Drop, Event, Matchedness, Miss, Violation
+from giusto.client.face import (
+    ADDRESS,
+    QUEUE,
+    AnyBus,
+    filter_text,
+    handlers,
+    need_for,
+    offer_for,
+    queue_size,
+    unreachable,
+    weak_hook,
+)
+from giusto.client.operation import Open, Operation, Pause, Step
+from giusto.client.report import Report
+from giusto.contract import Duration, Need, Offer, duration_ns
+from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
+from giusto.message import Codec
+from giusto.protocol import Party, ShareTerms, StatusIs, encode
+
+_Result = TypeVar("_Result")
+CLOSE_NS = 1_000_000_000
+"""What waits to be sent has this long to leave when a bus is closed."""
+
+
+class Publisher(AnyPublisher, _core.BlockingPublisher):
+    """A topic that this client publishes on."""
+
+    def __new__(cls, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> Self:
+        """Make the native part."""
+        return _core.BlockingPublisher.__new__(cls, bus._native, **publisher_options(offer, codec))
+
+    def __init__(self, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> None:
+        self._bus = bus
+        self.describe(topic, offer, codec, on)
+
+    def unadvertise(self) -> None:
+        """Stop publishing on the topic."""
+        self._bus._run(operation.unadvertise(self._bus._ledger, self))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.unadvertise()
+
+
+class Subscription(AnySubscription, _core.BlockingInbox):
+    """A pattern that this client is subscribed to; iterating gives its messages."""
+
+    def __new__(
+        cls,
+        bus: Bus,
+        pattern: str,
+        need: Need,
+        filter: str | None,
+        codec: Codec[Any] | None,
+        on: Handlers,
+        queue: int,
+        overflow: str,
+    ) -> Self:
+        """Make the native part."""
+        options = inbox_options(need, codec, queue, overflow)
+        return _core.BlockingInbox.__new__(cls, bus._native, pattern, filter, **options)
+
+    def __init__(
+        self,
+        bus: Bus,
+        pattern: str,
+        need: Need,
+        filter: str | None,
+        codec: Codec[Any] | None,
+        on: Handlers,
+        queue: int,
+        overflow: str,
+    ) -> None:
+        self._bus = bus
+        self.describe(pattern, need, filter, codec, on)
+
+    def unsubscribe(self) -> None:
+        """End the subscription; iterations over it end."""
+        self._bus._run(operation.unsubscribe(self._bus._ledger, self))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.unsubscribe()
+
+
+class Bus(AnyBus):
+    """A connection to a broker. Leaving its `with` block closes it."""
+
+    def __init__(
+        self,
+        address: str = ADDRESS,
+        *,
+        name: str | None = None,
+        timeout: Duration = 5.0,
+        reconnect: bool = True,
+    ) -> None:
+        super().__init__(address, name, timeout, reconnect)
+        self._lock = threading.RLock()
+        self._is_restoring = False
+        self._closing = threading.Event()
+        self._dispatcher: Dispatcher | None = None
+        self._replies: Subscription | None = None
+        self._repliers: OrderedDict[str, Publisher] = OrderedDict()
+        self._native = self._make_native()
+        try:
+            self._connected = self._run(operation.connect(self._ledger, self._native, self.name))
+        except BaseException as error:
+            self._native.end("never connected", 0)
+            raise unreachable(error) if isinstance(error, Unreachable) else error
+        self.name = self._connected.name
+
+    def _make_native(self) -> _core.Connection:
+        return _core.Connection(attend=weak_hook(self._attend))
+
+    # --- the five primitives
+
+    def advertise(
+        self,
+        topic: str,
+        offer: Offer | None = None,
+        *,
+        type: Any = None,
+        on_violation: Callable[[Violation], object] | None = None,
+        on_matched: Callable[[Matchedness], object] | None = None,
+        on_drop: Callable[[Drop], object] | None = None,
+    ) -> Publisher:
+        """Announce that this client publishes on a topic, and what it offers."""
+        on = handlers(on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
+        publisher = Publisher(self, topic, *offer_for(offer, type), on)
+        self._run(operation.advertise(self._ledger, publisher))
+        self._dispatch_if(bool(on))
+        return publisher
+
+    def subscribe(
+        self,
+        pattern: str,
+        need: Need | None = None,
+        *,
+        filter: str | _core.Filter | None = None,
+        type: Any = None,
+        callback: Callable[[_core.Message], object] | None = None,
+        queue: int = QUEUE,
+        overflow: str = "drop_oldest",
+        on_miss: Callable[[Miss], object] | None = None,
+        on_violation: Callable[[Violation], object] | None = None,
+        on_matched: Callable[[Matchedness], object] | None = None,
+        on_drop: Callable[[Drop], object] | None = None,
+    ) -> Subscription:
+        """Ask for the messages of all topics that a pattern covers.
+
+        With `callback` a thread of the bus calls it with each message; without, the caller receives.
+        """
+        on = handlers(on_miss=on_miss, on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
+        need, codec = need_for(need, type)
+        text = filter_text(filter)
+        subscription = Subscription(self, pattern, need, text, codec, on, queue_size(queue), overflow)
+        subscription.callback = callback
+        if callback is not None:
+            subscription.announce()
+        self._run(operation.subscribe(self._ledger, subscription))
+        self._dispatch_if(bool(on) or callback is not None)
+        return subscription
+
+    # --- questions to the broker
+
+    def publishers(self, topic: str) -> list[Party]:
+        """Who publishes on a topic."""
+        return self._run(operation.publishers(self._ledger, topic))
+
+    def subscribers(self, topic: str) -> list[Party]:
+        """Whose patterns cover a topic."""
+        return self._run(operation.subscribers(self._ledger, topic))
+
+    def allot(self, topic: str, **share: int) -> None:
+        """Give a topic another share: `weight`, or what the broker's policy knows."""
+        self._run(operation.allot(self._ledger, topic, ShareTerms(**share)))
+
+    def status(self) -> StatusIs:
+        """Counters and delays of all topics and clients of the broker."""
+        return self._run(operation.status(self._ledger))
+
+    # --- request and reply
+
+    def request(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        timeout: Duration = 5.0,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> _core.Message:
+        """Publish a request and wait for its reply. Raises `RequestFailed` with what the handler raised."""
+        timeout_ns = duration_ns(timeout, "timeout")
+        deadline_ns = self._native.now + timeout_ns
+        with self._lock:
+            asked, replies = self._exchanges(), self._reply_box()
+            publisher = self._ledger.publishers.get(topic) or self.advertise(topic)
+        assert isinstance(publisher, Publisher)
+        number, carried = asked.ask()
+        try:
+            publisher.publish(payload, attributes={**(attributes or {}), **carried}, timeout=timeout)
+            while True:
+                seen = self._native.notified
+                self._settle_replies(asked, replies)
+                reply = asked.take(number)
+                if reply is not None:
+                    return reply
+                if not replies.wait(seen, max(0, deadline_ns - self._native.now)):
+                    nobody = "" if publisher.matched else " (nobody subscribes to it)"
+                    raise TimedOut(f"request on {topic}{nobody}", timeout_ns)
+        finally:
+            asked.forget(number)
+
+    def serve(
+        self, topic: str, handler: Callable[[_core.Message], bytes | None], need: Need | None = None
+    ) -> Subscription:
+        """Answer the requests on a topic with what `handler` returns, or with the exception that it raises."""
+
+        def answer(message: _core.Message) -> None:
+            asked = exchange.question(message)
+            if asked is None:
+                return
+            reply_topic, attributes = asked
+            try:
+                payload = exchange.answer(handler(message))
+            except Exception as error:
+                payload, more = exchange.refusal(error)
+                attributes |= more
+            self._replier(reply_topic).publish(payload, attributes=attributes, timeout="5s")
+
+        return self.subscribe(topic, need, callback=answer)
+
+    def _reply_box(self) -> Subscription:
+        if self._replies is None:
+            self._replies = self.subscribe(self._exchanges().topic)
+        return self._replies
+
+    def _settle_replies(self, asked: exchange.Exchange, replies: Subscription) -> None:
+        with self._lock:
+            found = replies.take_many(1024)
+            for reply in found:
+                asked.settle(reply)
+        if found:
+            self._native.notify()
+
+    def _replier(self, topic: str) -> Publisher:
+        publisher = self._repliers.get(topic)
+        if publisher is None:
+            publisher = self._repliers[topic] = self.advertise(topic)
+        self._repliers.move_to_end(topic)
+        if len(self._repliers) > exchange.REPLIERS_MAX:
+            _, oldest = self._repliers.popitem(last=False)
+            oldest.unadvertise()
+        return publisher
+
+    # --- events and reports
+
+    @property
+    def events(self) -> Events:
+        """Everything that the bus has to tell, one event after the other."""
+        return Events(self)
+
+    def reports(self, every: Duration = 1) -> Iterator[list[Report]]:
+        """How each subscription was served, period by period."""
+        every_ns = duration_ns(every, "every", least_ns=1)
+        next_ns = self._native.now + every_ns
+        while True:
+            self._wait_until(next_ns)
+            next_ns += every_ns
+            yield self.recent_reports(every_ns)
+
+    def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
+        """Call back with the reports of each period."""
+        self._dispatch_if(True)
+        assert self._dispatcher is not None
+        self._dispatcher.report(callback, duration_ns(every, "every", least_ns=1))
+
+    def recent_reports(self, span_ns: int) -> list[Report]:
+        """The reports of all subscriptions since this was last asked, `span_ns` ago."""
+        return [one.recent_report(span_ns) for one in list(self._ledger.subscriptions.values())]
+
+    # --- the end
+
+    def flush(self, timeout: Duration = 5) -> None:
+        """Wait until everything that was published has left this process."""
+        timeout_ns = duration_ns(timeout, "timeout")
+        if not self._native.flush(timeout_ns):
+            raise TimedOut("flush", timeout_ns)
+
+    def close(self) -> None:
+        """Send what waits, say goodbye and close; whoever waits gets `Closed`."""
+        self._closing.set()
+        self._native.end("the bus was closed", CLOSE_NS)
+        dispatcher = self._dispatcher
+        if dispatcher is not None and dispatcher is not threading.current_thread():
+            dispatcher.join(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- waiting
+
+    def _run(self, steps: Operation[_Result]) -> _Result:
+        """Drive an operation to its end."""
+        outcome: object = None
+        problem: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(outcome) if problem is None else steps.throw(problem)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            outcome = problem = None
+            try:
+                outcome = self._do(step)
+            except GiustoError as error:
+                problem = error
+
+    def _do(self, step: Step) -> object:
+        match step:
+            case Open():
+                return self._open()
+            case Pause():
+                if self._closing.wait(step.nanoseconds / 1e9):
+                    raise _Over("the bus was closed")
+                return None
+        return self._ask(step.id, encode(step))
+
+    def _open(self) -> None:
+        if self._closing.is_set():
+            raise _Over("the bus was closed")
+        self._native.open(self.address, self._timeout_ns)
+
+    def _ask(self, number: int, body: bytes) -> object:
+        if not self._native.is_connected:
+            self._attend()
+        self._native.send(body)
+        deadline_ns = self._native.now + self._timeout_ns
+        try:
+            while True:
+                seen = self._native.notified
+                self._attend()
+                answer = self._ledger.take_answer(number)
+                if answer is not None:
+                    return answer
+                if not self._native.wait(seen, max(0, deadline_ns - self._native.now)):
+                    raise TimedOut("answer of the broker", self._timeout_ns)
+        finally:
+            self._ledger.forget_request(number)
+
+    def _attend(self) -> None:
+        """Take what came, tell it, and restore a lost connection. Called by whoever waits."""
+        with self._lock:
+            has_news = self._take_in()
+            loss = self._native.take_loss()
+            if loss is not None:
+                self._lose(loss)
+        if has_news or loss is not None:
+            self._native.notify()
+        if not self._is_restoring:
+            self._tell()
+
+    def _lose(self, loss: tuple[str, int]) -> None:
+        if self._closing.is_set():
+            return
+        reason = self._note_loss(loss)
+        if self._is_restoring:
+            return
+        if self._connected is None or not self._reconnects:
+            self._native.end(f"connection lost: {reason}", 0)
+            return
+        self._tell()
+        self._is_restoring = True
+        try:
+            restored = self._run(operation.restore(self._ledger, self._native, self.name, self._clock))
+        except _Over:
+            return
+        finally:
+            self._is_restoring = False
+        self._note_restored(*restored)
+
+    def _clock(self) -> int:
+        return self._native.now
+
+    def _wait_until(self, deadline_ns: int) -> None:
+        """Let time pass, attending to what comes up."""
+        while self._native.wait(self._native.notified, max(0, deadline_ns - self._native.now)):
+            self._attend()
+            self._check_open()
+
+    def _check_open(self) -> None:
+        if self._closing.is_set():
+            raise Closed("the bus was closed")
+
+    def _dispatch_if(self, wanted: bool) -> None:
+        with self._lock:
+            if wanted and self._dispatcher is None:
+                self._dispatcher = Dispatcher(self)
+                self._dispatcher.start()
+
+
+class _Over(Exception):
+    """The bus was closed while it was being restored."""
+
+
+class Events:
+    """The events of a bus. Iterating waits for the next one and ends when the bus is closed."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+
+    def receive(self, timeout: Duration | None = None) -> Event:
+        """The next event. Raises `TimedOut` if none comes in time."""
+        native = self._bus._native
+        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
+        deadline_ns = None if timeout_ns is None else native.now + timeout_ns
+        while True:
+            seen = native.notified
+            if native.wants_attention:
+                self._bus._attend()
+                continue
+            event = self._bus._events.take()
+            if event is not None:
+                return event
+            self._bus._check_open()
+            left_ns = None if deadline_ns is None else max(0, deadline_ns - native.now)
+            if not native.wait(seen, left_ns):
+                raise TimedOut("event", timeout_ns or 0)
+
+    def available(self) -> int:
+        """How many events wait."""
+        return len(self._bus._events)
+
+    @property
+    def missed(self) -> int:
+        """Events that were dropped because nobody took them."""
+        return self._bus._events.missed
+
+    def __iter__(self) -> Iterator[Event]:
+        while True:
+            try:
+                yield self.receive()
+            except Closed:
+                return
+
+
+def connect(
+    address: str = ADDRESS, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+) -> Bus:
+    """Connect to a broker.
+
+    `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by whoever
+    waits next, with all publishers and subscriptions; without, everything raises `Closed` from then on.
+    """
+    return Bus(address, name=name, timeout=timeout, reconnect=reconnect)

@@ -1,0 +1,80 @@
+"""The one thread of a blocking bus that has callbacks: it waits for their messages and calls them."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from giusto.client.face import failed
+from giusto.client.report import Report
+from giusto.errors import GiustoError
+
+if TYPE_CHECKING:
+    from giusto.client.bus import Bus
+
+BATCH = 256
+"""Messages of one subscription before others have a turn."""
+
+
+class Dispatcher(threading.Thread):
+    """Runs until the bus is closed."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(name=f"giusto-{bus.name}", daemon=True)
+        self._bus = weakref.ref(bus)
+        self._native = bus._native
+        self._reports: list[_Periodic] = []
+
+    def report(self, callback: Callable[[list[Report]], object], every_ns: int) -> None:
+        """Call `callback` with the reports of all subscriptions from time to time."""
+        self._reports.append(_Periodic(callback, every_ns, self._native.now + every_ns))
+        self._native.notify()
+
+    def run(self) -> None:
+        """Wait, call, and again."""
+        try:
+            while self._turn():
+                pass
+        except GiustoError:
+            # The bus is closed; whoever waits on it was told why.
+            return
+
+    def _turn(self) -> bool:
+        due_ns = min((one.next_ns for one in self._reports), default=None)
+        wait_ns = 1_000_000_000 if due_ns is None else max(0, due_ns - self._native.now)
+        announced = self._native.wait_announced(min(wait_ns, 1_000_000_000))
+        bus = self._bus()
+        if bus is None:
+            return False
+        for key in announced:
+            dispatch(bus, key)
+        for periodic in self._reports:
+            periodic.call_if_due(bus)
+        return True
+
+
+class _Periodic:
+    def __init__(self, callback: Callable[[list[Report]], object], every_ns: int, next_ns: int) -> None:
+        self.callback = callback
+        self.every_ns = every_ns
+        self.next_ns = next_ns
+
+    def call_if_due(self, bus: Bus) -> None:
+        if bus._native.now < self.next_ns:
+            return
+        self.next_ns += self.every_ns
+        try:
+            self.callback(bus.recent_reports(self.every_ns))
+        except Exception as error:
+            failed(error)
+
+
+def dispatch(bus: Bus, key: int) -> None:
+    """Call back with what waits in an inbox; it is announced again if that is much."""
+    subscription = bus._ledger.subscriptions.get(key)
+    if subscription is None or subscription.callback is None:
+        return
+    if subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
+        subscription.announce()

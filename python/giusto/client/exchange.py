@@ -1,0 +1,87 @@
+"""Requests and replies over ordinary topics: which message answers which.
+
+A request carries the topic for the reply (`_reply`) and a number (`_correlation`) as attributes; the reply
+repeats the number. A handler that raised is answered with its exception (`_error`, and the text as payload).
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from giusto import _core
+from giusto.errors import RequestFailed
+
+REPLY = "_reply"
+CORRELATION = "_correlation"
+ERROR = "_error"
+REPLIERS_MAX = 256
+"""As many reply topics stay advertised."""
+
+
+def reply_topic(client: str) -> str:
+    """The topic on which a client gets its replies: its name as one level."""
+    return "_reply/" + "".join("_" if letter in "/+#" else letter for letter in client)
+
+
+class Exchange:
+    """Questions that wait for their answers."""
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self._numbers = itertools.count(1)
+        self._replies: dict[int, _core.Message | None] = {}
+
+    def ask(self) -> tuple[int, dict[str, Any]]:
+        """A number for a question, and the attributes that the question carries."""
+        number = next(self._numbers)
+        self._replies[number] = None
+        return number, {REPLY: self.topic, CORRELATION: number}
+
+    def settle(self, reply: _core.Message) -> None:
+        """Take a reply; one that nobody waits for is dropped."""
+        number = reply.attributes.get(CORRELATION)
+        if isinstance(number, int) and number in self._replies:
+            self._replies[number] = reply
+
+    def is_settled(self, number: int) -> bool:
+        """Whether the reply is there."""
+        return self._replies.get(number) is not None
+
+    def take(self, number: int) -> _core.Message | None:
+        """The reply, once; raises what the handler raised."""
+        reply = self._replies.get(number)
+        if reply is None:
+            return None
+        del self._replies[number]
+        error = reply.attributes.get(ERROR)
+        if error is not None:
+            raise RequestFailed(str(error), reply.payload.decode(errors="replace"))
+        return reply
+
+    def forget(self, number: int) -> None:
+        """Nobody waits for this reply any more."""
+        self._replies.pop(number, None)
+
+
+def question(message: _core.Message) -> tuple[str, dict[str, Any]] | None:
+    """The reply topic and the reply's attributes, if the message is a request."""
+    attributes = message.attributes
+    topic, number = attributes.get(REPLY), attributes.get(CORRELATION)
+    if not isinstance(topic, str) or not isinstance(number, int):
+        return None
+    return topic, {CORRELATION: number}
+
+
+def answer(result: object) -> bytes:
+    """The payload of a reply: bytes as they are, nothing for `None`."""
+    if result is None:
+        return b""
+    if isinstance(result, (bytes, bytearray, memoryview)):
+        return bytes(result)
+    raise TypeError(f"a handler returns bytes or None, not {type(result).__name__}")
+
+
+def refusal(error: Exception) -> tuple[bytes, dict[str, Any]]:
+    """The payload of a reply to a request whose handler raised, and its further attributes."""
+    return str(error).encode(), {ERROR: type(error).__name__}

@@ -1,0 +1,164 @@
+"""What a bus has in common whichever way its user waits."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import weakref
+from collections import deque
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from msgspec.structs import replace
+
+from giusto import _core
+from giusto.client.entity import Handlers
+from giusto.client.events import Event, EventQueue, Lost, Restored
+from giusto.client.exchange import Exchange, reply_topic
+from giusto.client.ledger import Ledger
+from giusto.contract import Duration, Need, Offer, duration_ns
+from giusto.errors import Closed, InvalidInput, Unreachable
+from giusto.message import Codec, codec
+from giusto.protocol import Connected
+
+ADDRESS = "giusto://127.0.0.1:7447"
+QUEUE = 65_536
+log = logging.getLogger("giusto")
+_clients = itertools.count(1)
+
+
+class AnyBus:
+    """A connection to a broker with all that was asked for on it."""
+
+    def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
+        self.address = address
+        self.name = name or f"{os.uname().nodename}-{os.getpid()}-{next(_clients)}"
+        self._timeout_ns = duration_ns(timeout, "timeout", least_ns=1)
+        self._reconnects = reconnect
+        self._ledger = Ledger()
+        self._events = EventQueue()
+        self._untold: deque[Event] = deque()
+        self._connected: Connected | None = None
+        self._exchange: Exchange | None = None
+        self._native: _core.Connection
+
+    @property
+    def run(self) -> str:
+        """The run of the broker that the bus is, or was last, connected to."""
+        return "" if self._connected is None else self._connected.run
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether messages can go out and come in now."""
+        return self._native.is_connected
+
+    def __repr__(self) -> str:
+        state = "connected" if self.is_connected else "not connected"
+        return f"<{type(self).__module__}.{type(self).__name__} {self.name} at {self.address}, {state}>"
+
+    # --- shared decisions
+
+    def _take_in(self) -> bool:
+        """Take what the broker and the native session have to say; whether that is anything."""
+        bodies, notes = self._native.take_control(), self._native.take_notes()
+        for body in bodies:
+            self._untold.extend(self._ledger.settle(body))
+        gaps = self._native.udp_port is not None
+        self._untold.extend(self._ledger.notes(notes, gaps=gaps))
+        return bool(bodies or notes)
+
+    def _note_loss(self, loss: tuple[str, int]) -> str:
+        """Give the connection up; the reason, in the broker's own words if it gave some."""
+        reason = self._ledger.closing or loss[0]
+        unsent = self._native.give_up(reason)
+        self._ledger.fail_requests(Closed(f"connection lost: {reason}"))
+        self._untold.append(Lost(reason, unsent))
+        return reason
+
+    def _note_restored(self, connected: Connected, restored: Restored) -> None:
+        self._connected = connected
+        self._untold.append(restored)
+
+    def _tell(self) -> None:
+        """Queue what happened for `events` and call the handlers for it."""
+        while self._untold:
+            event = self._untold.popleft()
+            self._events.put(event)
+            party = getattr(event, "party", None) or getattr(event, "subscription", None)
+            handler = None if party is None else party.handlers.of(event)
+            if handler is not None:
+                self._call(handler, event)
+
+    def _call(self, handler: Callable[[Any], object], argument: object) -> None:
+        try:
+            handler(argument)
+        except Exception as error:
+            failed(error)
+
+    def _exchanges(self) -> Exchange:
+        if self._exchange is None:
+            self._exchange = Exchange(reply_topic(self.name))
+        return self._exchange
+
+
+def failed(error: Exception) -> None:
+    """A function of the user raised; there is nobody to raise it to."""
+    log.error("a handler raised %s", error, exc_info=error)
+
+
+def weak_hook(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method without keeping its object alive."""
+    assert isinstance(method, MethodType)
+    weak = weakref.WeakMethod(method)
+
+    def hook(*arguments: object) -> Any:
+        alive = weak()
+        return None if alive is None else alive(*arguments)
+
+    return hook
+
+
+def unreachable(error: Unreachable) -> Unreachable:
+    """The same error with what to do about it."""
+    return Unreachable(error.address, f"{error.problem}; start one with `giusto broker`, or name its address")
+
+
+def offer_for(offer: Offer | None, type: Any) -> tuple[Offer, Codec[Any] | None]:
+    """The offer with the size that the payload's type implies, and the codec."""
+    offer = offer or Offer()
+    if type is None:
+        return offer, None
+    coded = codec(type)
+    if offer.max_size_bytes is None and coded.max_size_bytes is not None:
+        terms = replace(offer.terms(), max_size_bytes=coded.max_size_bytes)
+        offer = Offer.from_terms(terms)
+    return offer, coded
+
+
+def need_for(need: Need | None, type: Any) -> tuple[Need, Codec[Any] | None]:
+    """The need, and the codec of the payload's type."""
+    return need or Need(), None if type is None else codec(type)
+
+
+def filter_text(filter: str | _core.Filter | None) -> str | None:
+    """The filter as it goes over the wire; refused here if it does not parse."""
+    if filter is None:
+        return None
+    return str(filter if isinstance(filter, _core.Filter) else _core.Filter(filter))
+
+
+def queue_size(queue: int) -> int:
+    """How many messages may wait in an inbox."""
+    if not isinstance(queue, int) or queue < 1:
+        raise InvalidInput("queue", queue, "a whole number of messages, at least 1")
+    return queue
+
+
+def handlers(**given: Callable[..., object] | None) -> Handlers:
+    """The event handlers that were given; refused if one cannot be called."""
+    for name, handler in given.items():
+        if handler is not None and not callable(handler):
+            raise InvalidInput(name, handler, "a function")
+    return Handlers(**given)
