@@ -10,6 +10,9 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use crate::hub::ConnId;
 
+/// Why most connections end.
+const GONE: &str = "closed by the client";
+
 /// What a read gave.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Input {
@@ -72,7 +75,7 @@ impl Link {
     #[inline]
     pub(super) fn read(&self, buffer: &mut [u8]) -> Input {
         match recv(&self.fd, buffer, RecvFlags::DONTWAIT) {
-            Ok((0, _)) => Input::End("closed by the client".into()),
+            Ok((0, _)) | Err(Errno::CONNRESET) => Input::End(GONE.into()),
             Ok((count, _)) => Input::Bytes(count),
             Err(Errno::AGAIN | Errno::INTR) => Input::Nothing,
             Err(error) => Input::End(error.to_string()),
@@ -92,6 +95,7 @@ impl Link {
             Ok(count) if count == bytes.len() => Output::Sent,
             Ok(count) => self.keep(&bytes[count..]),
             Err(Errno::AGAIN | Errno::INTR) => self.keep(bytes),
+            Err(Errno::PIPE | Errno::CONNRESET) => Output::End(GONE.into()),
             Err(error) => Output::End(error.to_string()),
         }
     }
@@ -113,6 +117,7 @@ impl Link {
                 Output::Kept
             }
             Err(Errno::AGAIN | Errno::INTR) => Output::Kept,
+            Err(Errno::PIPE | Errno::CONNRESET) => Output::End(GONE.into()),
             Err(error) => Output::End(error.to_string()),
         }
     }

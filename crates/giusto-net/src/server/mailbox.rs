@@ -162,15 +162,15 @@ impl Mailbox {
         calls.stop
     }
 
-    /// Hands events over, unless as many wait as may.
-    pub(super) fn hand_over(&self, events: &mut VecDeque<Event>) {
+    /// Hands events over, unless as many wait as may; whether there were some and they have gone.
+    pub(super) fn hand_over(&self, events: &mut VecDeque<Event>) -> bool {
         if events.is_empty() {
-            return;
+            return false;
         }
         let mut waiting = lock(&self.events);
         if waiting.len() >= self.capacity {
             self.hungry.store(true, Ordering::Release);
-            return;
+            return false;
         }
         let first = waiting.is_empty();
         waiting.extend(events.drain(..));
@@ -178,6 +178,7 @@ impl Mailbox {
         if first {
             self.news.ring();
         }
+        true
     }
 
     /// Nobody takes calls any more; those that wait fail.

@@ -52,6 +52,8 @@ pub(super) struct Turner {
     penalties: VecDeque<(Nanos, ConnId)>,
     /// Clients with frames that the control plane had no room for.
     busy: Vec<ConnId>,
+    /// There is something to do that no socket tells.
+    eager: bool,
     /// The control plane has asked to stop.
     stop_ns: Option<Nanos>,
 }
@@ -63,6 +65,12 @@ impl Drop for LastWord {
     fn drop(&mut self) {
         self.0.close();
     }
+}
+
+/// Whether the budget of the period is not spent; without one the clock need not be read.
+#[inline]
+fn has_time(end_ns: Nanos) -> bool {
+    end_ns == Nanos::MAX || clock::now() <= end_ns
 }
 
 impl Turner {
@@ -82,6 +90,7 @@ impl Turner {
             ready: Vec::with_capacity(READY_MAX),
             penalties: VecDeque::new(),
             busy: Vec::new(),
+            eager: false,
             stop_ns: None,
         })
     }
@@ -114,13 +123,14 @@ impl Turner {
         let stepped = self.step(end_ns);
         self.flush();
         self.expire(now);
-        self.mailbox.hand_over(self.hub.events());
+        // Who had to wait for the control plane can go on.
+        self.eager = self.mailbox.hand_over(self.hub.events()) && !self.busy.is_empty();
         count == 0 && !stepped
     }
 
     /// How long nothing will happen by itself; `None` for ever.
     fn idle_ns(&self) -> Option<Nanos> {
-        if self.hub.has_work() || self.hub.dirty_count() > 0 {
+        if self.eager || self.hub.has_work() || self.hub.dirty_count() > 0 {
             return Some(0);
         }
         let penalty = self.penalties.front().map(|&(at, _)| at);
@@ -157,7 +167,7 @@ impl Turner {
                     && self.sockets.is_held(id)
                 {
                     self.sockets.drop_link(&mut self.hub, id, "closed by the client");
-                } else if flags != epoll::EventFlags::OUT && clock::now() <= end_ns {
+                } else if flags != epoll::EventFlags::OUT && has_time(end_ns) {
                     self.receive(now, id, share_bytes);
                 }
             }
