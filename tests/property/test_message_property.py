@@ -52,12 +52,12 @@ def literals(words: list[str]) -> Kind:
 def lists(drawn: tuple[Kind, int]) -> Kind:
     item, length = drawn
     values = st.lists(item.values, max_size=length)
-    return Kind(Annotated[list[item.type], Meta(max_length=length)], values, [item.longest] * length)  # type: ignore[name-defined]
+    return Kind(Annotated[list[item.type], Meta(max_length=length)], values, [item.longest] * length)
 
 
 def pairs(drawn: list[Kind]) -> Kind:
     values = st.tuples(*(kind.values for kind in drawn))
-    return Kind(tuple[tuple(kind.type for kind in drawn)], values, tuple(kind.longest for kind in drawn))  # type: ignore[misc]
+    return Kind(tuple[tuple(kind.type for kind in drawn)], values, tuple(kind.longest for kind in drawn))
 
 
 def optional(kind: Kind) -> Kind:

@@ -44,7 +44,7 @@ def apply(realtime: Realtime, thread: Thread) -> list[Outcome]:
         outcomes.append(_ask(asked, PRIORITY_HINT, lambda: _set_priority(thread, realtime.priority)))
     if realtime.cpus:
         asked = f"processors {', '.join(map(str, realtime.cpus))}"
-        outcomes.append(_ask(asked, CPUS_HINT, lambda: os.sched_setaffinity(thread.thread_id, realtime.cpus)))
+        outcomes.append(_ask(asked, CPUS_HINT, lambda: _set_cpus(thread, realtime.cpus)))
     if realtime.lock_memory:
         outcomes.append(_ask("locked memory", MEMORY_HINT, thread.lock_memory))
     if realtime.busy_poll:
@@ -59,6 +59,14 @@ def _ask(asked: str, hint: str, call: Callable[[], None]) -> Outcome:
         # AttributeError: a system without these calls.
         return Outcome(asked, f"{getattr(error, 'strerror', None) or error}; {hint}")
     return Outcome(asked)
+
+
+def _set_cpus(thread: Thread, cpus: tuple[int, ...]) -> None:
+    os.sched_setaffinity(thread.thread_id, cpus)
+    # The system passes over processors that are not there.
+    got = os.sched_getaffinity(thread.thread_id)
+    if got != set(cpus):
+        raise ValueError(f"the thread got {', '.join(map(str, sorted(got)))} alone")
 
 
 def _set_priority(thread: Thread, priority: int) -> None:

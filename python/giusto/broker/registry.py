@@ -35,13 +35,17 @@ class Client:
 
 @dataclass(slots=True, eq=False)
 class Topic:
-    """A topic, from its first publisher until it is forgotten. It has at most one flow per connection."""
+    """A topic, from its first publisher until it is forgotten. It has at most one flow per connection.
+
+    Messages of flows that ended may still be on their way: `past` are the numbers of their clients.
+    """
 
     number: int
     name: str
     share: ShareTerms
     kept: bool
     flows: dict[int, Flow] = field(default_factory=dict)
+    past: set[int] = field(default_factory=set)
     subscribers: int = 0
 
 
@@ -79,6 +83,8 @@ class Registry:
         self._flows: dict[int, Flow] = {}
         self._subscriptions: dict[int, Subscription] = {}
         self._names: dict[str, Client] = {}
+        # Names of clients that have gone, until their number is another's.
+        self._departed: dict[int, str] = {}
         self._tree = TopicTree()
         self._matcher = _core.Matcher()
         self._topic_numbers = Told()
@@ -94,6 +100,7 @@ class Registry:
         if not self._client_numbers.add(number):
             for other in self.clients.values():
                 other.sources_told.discard(number)
+        self._departed.pop(number, None)
         self.clients[conn] = self._numbers[number] = self._names[name] = client
         return client
 
@@ -111,6 +118,7 @@ class Registry:
         for subscription in list(client.subscriptions.values()):
             self.remove_subscription(subscription)
         del self.clients[client.conn], self._numbers[client.number], self._names[client.name]
+        self._departed[client.number] = client.name
 
     def _evict_other(self, client: Client, party: Flow | Subscription | None) -> None:
         """The number of a flow or subscription was given out anew: whoever had it has gone."""
@@ -170,6 +178,7 @@ class Registry:
 
     def remove_flow(self, flow: Flow) -> None:
         del self._flows[flow.number], flow.client.flows[flow.number], flow.topic.flows[flow.client.conn]
+        flow.topic.past.add(flow.client.number)
         if not flow.topic.flows and not flow.topic.kept:
             self.vacant[flow.topic.name] = flow.topic
         self._changed.pop(flow, None)
@@ -213,9 +222,12 @@ class Registry:
         for topic in topics:
             if client.topics_told.add(topic.number):
                 yield TopicIs(topic.number, topic.name)
-            for flow in topic.flows.values():
-                if client.sources_told.add(flow.client.number):
-                    yield SourceIs(flow.client.number, flow.client.name)
+            for number in (*(flow.client.number for flow in topic.flows.values()), *topic.past):
+                if client.sources_told.add(number):
+                    yield SourceIs(number, self._source_name(number))
+
+    def _source_name(self, number: int) -> str:
+        return self._departed[number] if number in self._departed else self._numbers[number].name
 
     def take_matched(self) -> list[tuple[int, Matched]]:
         """For each flow and subscription whose other side changed since the last call: how many it has."""

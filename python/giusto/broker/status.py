@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from giusto.broker.registry import Client, Registry, Topic
 from giusto.protocol import ClientStatus, StatusIs, TopicStatus
 
 
-def status_answer(number: int, registry: Registry, counted: dict[str, Any], **about: Any) -> StatusIs:
-    """The answer to a Status request; `about` is what the broker is."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a broker is, from its start to its end."""
+
+    run: str
+    version: str
+    input: str
+    output: str
+    started_ns: int
+
+
+def status_answer(
+    number: int, registry: Registry, counted: dict[str, Any], about: About, now_ns: int
+) -> StatusIs:
+    """The answer to a Status request; `counted` is what the data plane says."""
     topics, clients = counted["topics"], counted["clients"]
     return StatusIs(
         id=number,
         topics=[topic_status(topic, topics.get(topic.number, {})) for topic in registry.topics.values()],
         clients=[client_status(client, clients.get(client.conn, {})) for client in registry.clients.values()],
-        **about,
+        run=about.run,
+        version=about.version,
+        uptime_ns=now_ns - about.started_ns,
+        now_ns=now_ns,
+        input=about.input,
+        output=about.output,
     )
 
 

@@ -9,10 +9,11 @@ import pytest
 from recording import Bench
 
 from giusto import errors
-from giusto.broker import control as control_module
+from giusto.broker import requests as requests_module
+from giusto.broker import topics as topics_module
 from giusto.broker.address import client_address, host_of, udp_port
-from giusto.broker.control import UNASKED, UNPROVED
 from giusto.broker.exchange import failed
+from giusto.broker.requests import UNASKED, UNPROVED
 from giusto.config import BrokerConfig, Limits
 from giusto.errors import FilterSyntax, GiustoError, InvalidInput
 from giusto.protocol import (
@@ -94,6 +95,10 @@ def test_data_goes_by_udp_where_both_sides_have_it() -> None:
     assert bench.plane.calls == [("connect", "a", ("10.0.0.7", 9))]
     bench.plane.opens(2)
     assert raised(bench.ask(2, Connect(id=1, name="b", version="1", udp_port=0))[0]).args[0] == "udp_port"
+    bench.plane.opens(3, "unix:///run/giusto.sock")
+    (local,) = bench.ask(3, Connect(id=1, name="c", version="1", udp_port=9))
+    assert isinstance(local, Connected)
+    assert local.udp_port is None
 
 
 def test_nothing_may_be_asked_before_connect_and_connect_only_once() -> None:
@@ -187,6 +192,16 @@ def test_a_client_that_went_unnoticed_leaves_its_numbers_to_others() -> None:
     bench.ask(3, Advertise(id=1, topic="a"))
     assert bench.heard(2) == [SourceIs(0, "c3"), Matched(1, subscription=0)]
     assert [flow.client.name for flow in bench.control.registry.topics["a"].flows.values()] == ["c3"]
+
+
+def test_the_name_of_a_publisher_outlives_it_as_its_messages_do() -> None:
+    bench = Bench()
+    bench.client(1)
+    bench.client(2)
+    bench.ask(1, Advertise(id=1, topic="a"))
+    bench.plane.engine.publish(0, 0, b"last words")
+    bench.plane.hangs_up(1)
+    assert bench.ask(2, Subscribe(id=1, pattern="a"))[:2] == [TopicIs(0, "a"), SourceIs(0, "c1")]
 
 
 def test_both_sides_hear_when_the_other_leaves() -> None:
@@ -317,7 +332,7 @@ def test_a_mistake_of_the_broker_costs_one_connection(
     bench = Bench()
     bench.client(1)
     bench.client(2)
-    monkeypatch.setattr(control_module, "status_answer", fail)
+    monkeypatch.setattr(requests_module, "status_answer", fail)
     assert bench.ask(1, Status(id=1)) == []
     assert bench.plane.closed[1][0] == 7
     assert "a bug" in caplog.text
@@ -418,7 +433,7 @@ def test_a_topic_with_messages_left_is_forgotten_when_they_have_gone() -> None:
 
 
 def test_topics_do_not_pile_up_however_fast_a_client_changes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_module, "VACANT_MAX", 10)
+    monkeypatch.setattr(topics_module, "VACANT_MAX", 10)
     bench = Bench()
     bench.client(1)
     for number in range(50):

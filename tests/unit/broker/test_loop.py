@@ -15,7 +15,7 @@ class Loop:
         self.bench = bench
         self.waits: list[int] = []
         self._events = bench.plane.events
-        bench.plane.events = self._wait  # type: ignore[method-assign]
+        bench.plane.events = self._wait
 
     def _wait(self, timeout_ns: int | None) -> list[object]:
         assert timeout_ns is not None

@@ -209,7 +209,7 @@ def test_a_contract_reads_as_a_sentence() -> None:
 
 def test_a_contract_is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Offer().queue = 3  # type: ignore[misc]
+        Offer().queue = 3
 
 
 def test_a_verdict_says_what_was_proved() -> None:

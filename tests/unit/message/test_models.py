@@ -14,34 +14,34 @@ pydantic = pytest.importorskip("pydantic")
 Field = pydantic.Field
 
 
-class Probe(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+class Probe(pydantic.BaseModel):
     serial: Annotated[int, Field(ge=0, le=65_535)]
     kind: Literal["ecg", "spo2"] = "ecg"
 
 
-class Bedside(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+class Bedside(pydantic.BaseModel):
     bed: str = Field(max_length=3, serialization_alias="b", validation_alias="b")
     probes: list[Probe] = Field(max_length=2)
     spare: Optional[Probe] = None  # noqa: UP045
     level: float = 0.0
 
 
-class Open(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+class Open(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="allow")
 
 
-class Computed(pydantic.BaseModel):  # type: ignore[misc, name-defined]
-    @pydantic.computed_field  # type: ignore[misc]
+class Computed(pydantic.BaseModel):
+    @pydantic.computed_field
     def answer(self) -> int:
         return 42
 
 
-class Noted(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+class Noted(pydantic.BaseModel):
     when: datetime
     note: str
 
 
-class Chain(pydantic.BaseModel):  # type: ignore[misc, name-defined]
+class Chain(pydantic.BaseModel):
     following: Chain | None = None
 
 

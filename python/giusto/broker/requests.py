@@ -1,0 +1,181 @@
+"""What a connected client may ask: calls on the data plane, an answer, and names for whoever needs them.
+
+Names come before the data that needs them: a subscriber is told every topic and source that it will see
+before the data plane may send it anything of them. A request that raises has changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from giusto import _core
+from giusto.broker.plane import Plane
+from giusto.broker.registry import Client, Registry, Topic
+from giusto.broker.status import About, status_answer
+from giusto.broker.topics import Topics
+from giusto.config import Limits
+from giusto.config.broker import share_of
+from giusto.contract import Need, Offer
+from giusto.errors import Duplicate, InvalidInput, Unknown
+from giusto.protocol import (
+    Advertise,
+    Advertised,
+    Allot,
+    Answer,
+    Done,
+    Parties,
+    Party,
+    Publishers,
+    Request,
+    Status,
+    StatusIs,
+    Subscribe,
+    Subscribed,
+    Subscribers,
+    Unadvertise,
+    Unsubscribe,
+    Wire,
+)
+
+UNASKED = "no latency was asked for"
+UNPROVED = "this broker does not prove bounds yet; later deliveries are reported as misses"
+
+
+class Requests:
+    """One method per request; `send` tells a connection something."""
+
+    def __init__(
+        self,
+        plane: Plane,
+        registry: Registry,
+        topics: Topics,
+        limits: Limits,
+        about: About,
+        clock: Callable[[], int],
+        send: Callable[[int, Wire], None],
+    ) -> None:
+        self._plane = plane
+        self._registry = registry
+        self._topics = topics
+        self._limits = limits
+        self._about = about
+        self._clock = clock
+        self._send = send
+        self._methods: dict[type[Request], Callable[[Client, Any], Answer]] = {
+            Advertise: self.advertise,
+            Unadvertise: self.unadvertise,
+            Subscribe: self.subscribe,
+            Unsubscribe: self.unsubscribe,
+            Allot: self.allot,
+            Publishers: self.publishers,
+            Subscribers: self.subscribers,
+            Status: self.status,
+        }
+
+    def answer(self, client: Client, request: Request) -> Answer:
+        """Do what a client asks."""
+        return self._methods[type(request)](client, request)
+
+    def advertise(self, client: Client, request: Advertise) -> Advertised:
+        offer = Offer.from_terms(request.offer)
+        _require_room("topics", len(client.flows), self._limits.topics)
+        topic = self._registry.topics.get(request.topic) or self._topics.declare(request.topic)
+        if client.conn in topic.flows:
+            raise Duplicate("flow", f"of {client.name} on {request.topic}")
+        policed = offer.limit is not None
+        number = self._plane.advertise(
+            client.conn,
+            topic.number,
+            capacity=offer.queue,
+            max_size_bytes=offer.max_size_bytes,
+            min_sep_ns=offer.min_sep_ns,
+            count=offer.count,
+            period_ns=offer.period_ns,
+            burst=offer.burst if policed else None,
+            jitter_ns=offer.jitter_ns if policed else None,
+        )
+        self._registry.add_flow(client, topic, number, request.offer)
+        subscriptions = self._registry.subscriptions_to(topic.name)
+        for subscriber in dict.fromkeys(subscription.client for subscription in subscriptions):
+            self._tell_names(subscriber, [topic])
+        return Advertised(
+            id=request.id,
+            flow=number,
+            topic=topic.number,
+            credit=offer.queue,
+            subscribers=len(subscriptions),
+        )
+
+    def unadvertise(self, client: Client, request: Unadvertise) -> Done:
+        flow = self._registry.flow_of(client, request.flow)
+        self._plane.unadvertise(client.conn, flow.number)
+        self._registry.remove_flow(flow)
+        return Done(id=request.id)
+
+    def subscribe(self, client: Client, request: Subscribe) -> Subscribed:
+        need = Need.from_terms(request.need)
+        _require_room("subscriptions", len(client.subscriptions), self._limits.subscriptions)
+        _core.topic_matches(request.pattern, "any")
+        filter = None if request.filter is None else _core.Filter(request.filter)
+        self._tell_names(client, self._registry.topics_covered(request.pattern))
+        number = self._plane.subscribe(client.conn, request.pattern, filter=filter, need=engine_need(need))
+        subscription = self._registry.add_subscription(client, request.pattern, number, request.need)
+        return Subscribed(
+            id=request.id,
+            subscription=number,
+            publishers=subscription.publishers,
+            reason=UNASKED if need.max_latency_ns is None else UNPROVED,
+        )
+
+    def unsubscribe(self, client: Client, request: Unsubscribe) -> Done:
+        subscription = self._registry.subscription_of(client, request.subscription)
+        self._plane.unsubscribe(client.conn, subscription.number)
+        self._registry.remove_subscription(subscription)
+        return Done(id=request.id)
+
+    def allot(self, client: Client, request: Allot) -> Done:
+        topic = self._registry.topics.get(request.topic)
+        if topic is None:
+            raise Unknown("topic", request.topic)
+        self._plane.allot(topic.number, share_of(request.share))
+        topic.share = request.share
+        return Done(id=request.id)
+
+    def publishers(self, client: Client, request: Publishers) -> Parties:
+        _core.topic_matches(request.topic, "any")
+        flows = (
+            flow for topic in self._registry.topics_covered(request.topic) for flow in topic.flows.values()
+        )
+        parties = [
+            Party(flow.client.number, flow.client.name, flow.topic.name, offer=flow.offer) for flow in flows
+        ]
+        return Parties(id=request.id, parties=parties)
+
+    def subscribers(self, client: Client, request: Subscribers) -> Parties:
+        parties = [
+            Party(each.client.number, each.client.name, each.pattern, need=each.need)
+            for each in self._registry.subscriptions_to(request.topic)
+        ]
+        return Parties(id=request.id, parties=parties)
+
+    def status(self, client: Client, request: Status) -> StatusIs:
+        return status_answer(request.id, self._registry, self._plane.status(), self._about, self._clock())
+
+    def _tell_names(self, client: Client, topics: list[Topic]) -> None:
+        for notice in self._registry.names_for(client, topics):
+            self._send(client.conn, notice)
+
+
+def engine_need(need: Need) -> _core.Need | None:
+    """What the output stage knows: a deadline with its worth. A latency is to be proved, not enforced."""
+    if need.deadline_ns is None:
+        return None
+    return _core.Need(deadline_ns=need.deadline_ns, price=need.price, penalty=need.penalty)
+
+
+def _require_room(what: str, count: int, most: int) -> None:
+    if count >= most:
+        raise InvalidInput(
+            what, count + 1, f"at most {most} of one client, as limits.{what} of the broker says"
+        )
