@@ -18,7 +18,35 @@ pub struct Delivery<'a> {
     pub subscriptions: &'a [SubscriptionId],
 }
 
-/// One entry; its memory is used again by the next with its number.
+/// The subscriptions of one delivery. Nearly always it is one, which needs no memory of its own.
+#[derive(Debug)]
+pub(super) enum Matched {
+    None,
+    One([SubscriptionId; 1]),
+    Many(Vec<SubscriptionId>),
+}
+
+impl Matched {
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[SubscriptionId] {
+        match self {
+            Self::None => &[],
+            Self::One(one) => one,
+            Self::Many(many) => many,
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, subscription: SubscriptionId) {
+        match self {
+            Self::None => *self = Self::One([subscription]),
+            Self::One([first]) => *self = Self::Many(vec![*first, subscription]),
+            Self::Many(many) => many.push(subscription),
+        }
+    }
+}
+
+/// One entry; its place is used again by the next with its number.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) message: MessageId,
@@ -28,7 +56,7 @@ pub(super) struct Waiting {
     pub(super) source: ClientId,
     /// What the publisher promised, 0 if nothing: its flow may be gone before the delivery is.
     pub(super) min_sep_ns: Nanos,
-    pub(super) subscriptions: Vec<SubscriptionId>,
+    pub(super) subscriptions: Matched,
 }
 
 /// Entries by token.
@@ -39,34 +67,30 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    /// A delivery of `message` to `client`, for one subscription so far.
     #[inline]
-    pub(super) fn insert(&mut self, new: Waiting, first: SubscriptionId) -> u32 {
+    pub(super) fn insert(&mut self, new: Waiting) -> u32 {
         if let Some(token) = self.free.pop() {
-            let entry = &mut self.entries[token as usize];
-            let subscriptions = std::mem::take(&mut entry.subscriptions);
-            *entry = Waiting { subscriptions, ..new };
-            entry.subscriptions.push(first);
+            self.entries[token as usize] = new;
             return token;
         }
-        self.entries.push(Waiting { subscriptions: vec![first], ..new });
+        self.entries.push(new);
         self.entries.len() as u32 - 1
     }
 
     #[inline]
     pub(super) fn get(&self, token: u32) -> Option<&Waiting> {
-        self.entries.get(token as usize).filter(|entry| !entry.subscriptions.is_empty())
+        self.entries.get(token as usize).filter(|entry| !matches!(entry.subscriptions, Matched::None))
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, token: u32) -> Option<&mut Waiting> {
-        self.entries.get_mut(token as usize).filter(|entry| !entry.subscriptions.is_empty())
+        self.entries.get_mut(token as usize).filter(|entry| !matches!(entry.subscriptions, Matched::None))
     }
 
     #[inline]
     pub(super) fn remove(&mut self, token: u32) {
         if let Some(entry) = self.get_mut(token) {
-            entry.subscriptions.clear();
+            entry.subscriptions = Matched::None;
             self.free.push(token);
         }
     }

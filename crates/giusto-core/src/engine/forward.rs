@@ -1,6 +1,6 @@
 //! The steady state: a frame comes in, a quantum is spent, a message goes out.
 
-use crate::engine::delivery::Waiting;
+use crate::engine::delivery::{Matched, Waiting};
 use crate::engine::tables::Flow;
 use crate::engine::{Delivery, Engine, has_passed};
 use crate::frame::attributes::{Attributes, BlockError};
@@ -122,21 +122,22 @@ impl Engine {
 
     /// A message has had its last quantum.
     fn forward(&mut self, now: Nanos, message: MessageId, flow: FlowId) -> Step {
-        let topic = self.queues.topic(flow);
+        let (topic, source) = (self.queues.topic(flow), self.queues.client(flow));
         let Some(data) = data(self.queues.store.frame(message)) else { return Step::Expired };
-        let header = data.header;
-        self.count(topic, |counters| counters.selected += 1);
+        let (header, has_attributes) = (data.header, !data.attributes.is_empty());
         if has_passed(now, header.t_sent_ns, header.timeout_ns) {
+            self.count(topic, |counters| counters.selected += 1);
             self.expire(topic, message);
             return Step::Expired;
         }
-        self.match_up(topic, message);
+        self.match_up(topic, message, source, has_attributes);
         let tokens = std::mem::take(&mut self.scratch.tokens);
         if let Some(entry) = self.tables.topic_mut(topic) {
             entry.pending += tokens.len() as u32;
+            entry.counters.selected += 1;
             entry.counters.unmatched += u64::from(tokens.is_empty());
         }
-        if let Some(source) = self.tables.clients.get_mut(self.queues.client(flow).0) {
+        if let Some(source) = self.tables.clients.get_mut(source.0) {
             source.pending += tokens.len() as u32;
         }
         let outgoing = Outgoing {
@@ -156,17 +157,15 @@ impl Engine {
     }
 
     /// Makes one delivery per client that subscribed to the message; their tokens are in the scratch.
-    fn match_up(&mut self, topic: TopicId, message: MessageId) {
+    fn match_up(&mut self, topic: TopicId, message: MessageId, source: ClientId, has_attributes: bool) {
         self.scratch.tokens.clear();
         self.tables.step += 1;
-        let attributes = data(self.queues.store.frame(message)).map_or(&[][..], |data| data.attributes);
-        let attributes = Attributes::decode(attributes).unwrap_or_default();
+        let attributes =
+            if has_attributes { attributes(self.queues.store.frame(message)) } else { Attributes::default() };
         if self.matcher.matching(topic, attributes, &mut self.scratch.matched).is_err() {
             return;
         }
-        let flow = self.queues.store.message(message).flow;
-        let source = self.queues.client(flow);
-        let min_sep_ns = self.tables.flows.get(flow.0).map_or(0, Flow::min_sep_ns);
+        let min_sep_ns = if self.records.is_some() { self.promised_ns(message) } else { 0 };
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
             entry.pending += 1;
@@ -175,27 +174,26 @@ impl Engine {
                 let delivery = self.deliveries.get_mut(client.delivery.1);
                 delivery.into_iter().for_each(|delivery| delivery.subscriptions.push(subscription));
             } else {
-                let client_id = entry.client;
-                let new = Waiting {
-                    message,
-                    client: client_id,
-                    topic,
-                    source,
-                    min_sep_ns,
-                    subscriptions: Vec::new(),
-                };
-                let token = self.deliveries.insert(new, subscription);
+                let subscriptions = Matched::One([subscription]);
+                let new = Waiting { message, client: entry.client, topic, source, min_sep_ns, subscriptions };
+                let token = self.deliveries.insert(new);
                 client.delivery = (self.tables.step, token);
                 self.scratch.tokens.push(token);
             }
         }
     }
 
+    /// The separation that the publisher of a message has promised, 0 if none.
+    fn promised_ns(&self, message: MessageId) -> Nanos {
+        let flow = self.queues.store.message(message).flow;
+        self.tables.flows.get(flow.0).map_or(0, Flow::min_sep_ns)
+    }
+
     /// Puts a delivery into its client's output queue.
     fn send(&mut self, now: Nanos, outgoing: Outgoing) {
         let Some(delivery) = self.deliveries.get(outgoing.token) else { return };
         let client = delivery.client;
-        collect_terms(&mut self.scratch.terms, &delivery.subscriptions, |id| {
+        collect_terms(&mut self.scratch.terms, delivery.subscriptions.as_slice(), |id| {
             self.tables.subscriptions.get(id.0).and_then(|entry| entry.terms)
         });
         let mut lost = std::mem::take(&mut self.scratch.lost);
@@ -247,7 +245,7 @@ impl Engine {
             topic: waiting.topic,
             source: waiting.source,
             ingress_ns: self.queues.store.message(waiting.message).ingress_ns,
-            subscriptions: &waiting.subscriptions,
+            subscriptions: waiting.subscriptions.as_slice(),
         })
     }
 
@@ -256,16 +254,11 @@ impl Engine {
     pub fn finish(&mut self, token: u32) {
         let Some(waiting) = self.deliveries.get(token) else { return };
         let (message, topic, source) = (waiting.message, waiting.topic, waiting.source);
-        for &subscription in &waiting.subscriptions {
-            if let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) {
-                entry.pending -= 1;
-            }
-            self.tables.forget_subscription(subscription);
+        for &subscription in waiting.subscriptions.as_slice() {
+            self.tables.settle_subscription(subscription);
         }
-        self.tables.topic_mut(topic).into_iter().for_each(|entry| entry.pending -= 1);
-        self.tables.forget_topic(topic);
-        self.tables.clients.get_mut(source.0).into_iter().for_each(|entry| entry.pending -= 1);
-        self.tables.forget_client(source);
+        self.tables.settle_topic(topic);
+        self.tables.settle_client(source);
         self.deliveries.remove(token);
         self.queues.store.release(message);
     }
@@ -310,6 +303,12 @@ pub(super) fn data(frame: &[u8]) -> Option<Data<'_>> {
         Ok(Decoded::Frame { frame: Frame::Data(data), .. }) => Some(data),
         _ => None,
     }
+}
+
+/// The attributes of a stored frame; they were checked when it came in.
+fn attributes(frame: &[u8]) -> Attributes<'_> {
+    let block = data(frame).map_or(&[][..], |data| data.attributes);
+    Attributes::decode(block).unwrap_or_default()
 }
 
 /// Terms of all subscriptions of a delivery; none at all if none of them has any. Those that have none

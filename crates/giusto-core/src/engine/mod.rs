@@ -180,6 +180,12 @@ impl Engine {
         Some(client)
     }
 
+    /// How many clients [`Engine::pop_ready`] would name.
+    #[inline]
+    pub fn ready_count(&self) -> usize {
+        self.ready.len()
+    }
+
     /// Messages that wait for the input stage.
     pub fn waiting(&self) -> usize {
         self.queues.len()

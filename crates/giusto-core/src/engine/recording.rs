@@ -81,7 +81,7 @@ impl Engine {
         else {
             return;
         };
-        for &subscription in &waiting.subscriptions {
+        for &subscription in waiting.subscriptions.as_slice() {
             let entry = self.tables.subscriptions.get(subscription.0);
             let terms = entry.and_then(|entry| entry.terms);
             if terms.is_none() && self.records.is_none() {

@@ -185,6 +185,36 @@ impl Tables {
         Ok(rule)
     }
 
+    /// A delivery of a topic has ended.
+    #[inline]
+    pub(super) fn settle_topic(&mut self, id: TopicId) {
+        let Some(topic) = self.topics.get_mut(id.0) else { return };
+        topic.pending -= 1;
+        if topic.gone {
+            self.forget_topic(id);
+        }
+    }
+
+    /// A delivery of what a client has published has ended.
+    #[inline]
+    pub(super) fn settle_client(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get_mut(id.0) else { return };
+        client.pending -= 1;
+        if client.gone {
+            self.forget_client(id);
+        }
+    }
+
+    /// A delivery for a subscription has ended.
+    #[inline]
+    pub(super) fn settle_subscription(&mut self, id: SubscriptionId) {
+        let Some(subscription) = self.subscriptions.get_mut(id.0) else { return };
+        subscription.pending -= 1;
+        if subscription.gone {
+            self.forget_subscription(id);
+        }
+    }
+
     /// Frees the number of a topic that was forgotten, unless deliveries of it still wait.
     pub(super) fn forget_topic(&mut self, id: TopicId) {
         if let Some(topic) = self.topics.get(id.0).filter(|topic| topic.gone && topic.pending == 0) {

@@ -18,6 +18,7 @@
 mod conn;
 mod control;
 mod credit;
+mod delay;
 mod fill;
 mod news;
 mod receive;
@@ -36,10 +37,11 @@ pub use conn::ConnId;
 pub use fill::Filled;
 pub(crate) use news::News;
 pub use receive::{Hold, Received};
-pub use status::{ClientStatus, Delays, LossOf, Refusals, TopicStatus};
+pub use status::{ClientStatus, LossOf, Refusals, TopicStatus};
 
 use conn::{Conn, Conns, State};
 use credit::Flows;
+use delay::Delays;
 
 /// Numbers in error frames.
 pub mod code {
@@ -185,6 +187,12 @@ impl Hub {
         let Some(quantum) = self.engine.step(now) else { return false };
         self.settle(quantum);
         true
+    }
+
+    /// How many clients have got something by steps since [`Hub::gather`].
+    #[inline]
+    pub fn ready_count(&self) -> usize {
+        self.engine.ready_count()
     }
 
     /// To be called after a number of steps: finds out who has something to send now.

@@ -1,73 +1,10 @@
 //! What happened so far, for people: delays per topic, messages per client, losses, refusals.
 
 use giusto_core::engine::{Cause, Counters, Loss};
-use giusto_core::id::{FlowId, Nanos, TopicId};
-use hdrhistogram::Histogram;
+use giusto_core::id::{FlowId, TopicId};
 
 use super::Hub;
 use super::conn::ConnId;
-
-/// Delays above this count as this: an hour.
-const DELAY_NS_MAX: u64 = 3_600_000_000_000;
-/// Two digits would cost eight times the memory, and nobody reads the second.
-const DIGITS: u8 = 1;
-
-/// The delays of one topic; the longest is exact.
-#[derive(Debug)]
-struct Delay {
-    histogram: Histogram<u32>,
-    max_ns: u64,
-}
-
-impl Delay {
-    #[inline]
-    fn note(&mut self, delay_ns: Nanos) {
-        let delay_ns = u64::try_from(delay_ns).unwrap_or(0);
-        self.max_ns = self.max_ns.max(delay_ns);
-        // It resizes itself up to the largest value there is.
-        let _ = self.histogram.record(delay_ns.min(DELAY_NS_MAX));
-    }
-}
-
-/// Time between ingress and egress, per topic; a histogram is made when a topic has its first delivery.
-#[derive(Debug, Default)]
-pub struct Delays {
-    topics: Vec<Option<Box<Delay>>>,
-}
-
-impl Delays {
-    /// One delivery.
-    #[inline]
-    pub fn record(&mut self, topic: TopicId, delay_ns: Nanos) {
-        match self.topics.get_mut(topic.index()) {
-            Some(Some(delay)) => delay.note(delay_ns),
-            _ => self.begin(topic, delay_ns),
-        }
-    }
-
-    #[cold]
-    fn begin(&mut self, topic: TopicId, delay_ns: Nanos) {
-        let Ok(mut histogram) = Histogram::new(DIGITS) else { return };
-        histogram.auto(true);
-        let mut delay = Delay { histogram, max_ns: 0 };
-        delay.note(delay_ns);
-        if topic.index() >= self.topics.len() {
-            self.topics.resize_with(topic.index() + 1, || None);
-        }
-        self.topics[topic.index()] = Some(Box::new(delay));
-    }
-
-    /// The number stands for another topic now.
-    pub(super) fn forget(&mut self, topic: TopicId) {
-        if let Some(place) = self.topics.get_mut(topic.index()) {
-            *place = None;
-        }
-    }
-
-    fn of(&self, topic: TopicId) -> Option<&Delay> {
-        self.topics.get(topic.index())?.as_deref()
-    }
-}
 
 /// A topic since it was declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,8 +86,7 @@ impl Hub {
 
     fn one_topic(&self, topic: TopicId) -> TopicStatus {
         let delays = self.delays.of(topic);
-        let quantile =
-            |q| delays.map_or(0, |delays| delays.histogram.value_at_quantile(q).min(delays.max_ns));
+        let quantile = |q| delays.map_or(0, |delays| delays.quantile_ns(q));
         TopicStatus {
             topic,
             counters: self.engine.counters(topic).copied().unwrap_or_default(),

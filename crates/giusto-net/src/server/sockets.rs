@@ -18,13 +18,13 @@ const ACCEPTS_MAX: usize = 64;
 /// Pause after the process has run out of file descriptors.
 const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
 /// Bytes written to one client in one turn, but for the frame that exceeds it.
-const WRITE_BYTES: usize = 256 << 10;
+const WRITE_BYTES: usize = 1 << 20;
 /// Datagrams read or written for one client in one turn.
 const DATAGRAMS_MAX: usize = 64;
 /// A client is read with at least this much, however many others are ready.
 const SHARE_BYTES_MIN: usize = 4_096;
 /// What a shared buffer keeps when a large frame has gone.
-const BUFFER_BYTES_MAX: usize = 1 << 20;
+const BUFFER_BYTES_MAX: usize = 2 << 20;
 
 /// The shell around the hub: it decides nothing.
 pub(super) struct Sockets {

@@ -3,8 +3,8 @@
 //! 1. **Wait** until a socket or the control plane has something, or a timer is due. No wait while work is left.
 //! 2. **Read** each ready client once, at most `read_bytes`, less if many are ready: whole frames go into the hub.
 //! 3. **Calls** of the control plane, at most 256.
-//! 4. **Step** the engine, at most `turn_steps` quanta.
-//! 5. **Flush**: each client that has something to send gets one write of at most 256 KiB.
+//! 4. **Step** the engine, at most `turn_steps` quanta; up to eight times that if many clients get something.
+//! 5. **Flush**: each client that has something to send gets one write of at most 1 MiB.
 //! 6. **Timers**, then hand events over to the control plane.
 //!
 //! So no client, however fast, holds a turn for longer than its own bounded part. The load-driven thread takes turns
@@ -33,6 +33,10 @@ const CALLS_MAX: usize = 256;
 const READY_MAX: usize = 256;
 /// Steps between two looks at the clock.
 const STEPS_PER_LOOK: usize = 16;
+/// Steps for each client that something is to be written to, if there are many.
+const STEPS_PER_WRITE: usize = 16;
+/// So many times `turn_steps` at most.
+const STEPS_FACTOR_MAX: usize = 8;
 /// Least time for the last frames when the server stops.
 const PARTING_NS: Nanos = 100_000_000;
 /// Token of the control plane's bell.
@@ -212,19 +216,26 @@ impl Turner {
 
     /// Spends quanta; whether there was something to spend them on.
     fn step(&mut self, end_ns: Nanos) -> bool {
-        let mut stepped = false;
-        for _ in 0..self.config.turn_steps.div_ceil(STEPS_PER_LOOK) {
+        let mut steps = 0;
+        while steps < self.steps_max() && self.hub.has_work() {
             let now = clock::now();
-            if now > end_ns || !self.hub.has_work() {
+            if now > end_ns {
                 break;
             }
             let _ = (0..STEPS_PER_LOOK).try_for_each(|_| self.hub.step(now).then_some(()));
-            stepped = true;
+            steps += STEPS_PER_LOOK;
         }
-        if stepped {
+        if steps > 0 {
             self.hub.gather(clock::now());
         }
-        stepped
+        steps > 0
+    }
+
+    /// A write costs as much as many steps: the more clients have something to be written, the more steps are taken
+    /// before that, but never so many that a queue could overflow meanwhile.
+    fn steps_max(&self) -> usize {
+        let most = (self.config.turn_steps * STEPS_FACTOR_MAX).min(self.config.hub.engine.output_capacity);
+        (STEPS_PER_WRITE * self.hub.ready_count()).min(most).max(self.config.turn_steps)
     }
 
     /// One write for each client that has something to send.
