@@ -49,7 +49,6 @@ _HOMES = {
         "Restored",
         "Subscription",
         "Violation",
-        "aio",
         "connect",
     ),
     "giusto.contract": ("Granted", "Need", "Offer", "Unproved"),
@@ -67,13 +66,15 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
+    if name == "aio":
+        value: Any = import_module("giusto.client.aio")
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
         raise AttributeError(f"module 'giusto' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, "aio"})

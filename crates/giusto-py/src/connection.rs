@@ -30,7 +30,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<message::Message>()?;
     module.add_class::<inbox::Inbox>()?;
     module.add_class::<inbox::BlockingInbox>()?;
-    module.add_class::<inbox::AsyncInbox>()?;
     module.add_class::<publisher::Publisher>()?;
     module.add_class::<publisher::BlockingPublisher>()?;
     module.add_class::<publisher::AsyncPublisher>()

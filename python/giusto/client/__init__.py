@@ -3,10 +3,12 @@
 `connect` gives a bus whose calls block; `giusto.client.aio.connect` one for asyncio, with the same names.
 """
 
-from giusto.client import aio
-from giusto.client.bus import Bus, Events, Publisher, Subscription, connect
+from giusto.client.bus import Bus, connect
 from giusto.client.events import Drop, Event, Lost, Matchedness, Miss, Restored, Violation
+from giusto.client.publisher import Publisher
 from giusto.client.report import Report, TopicReport
+from giusto.client.stream import Events
+from giusto.client.subscription import Subscription
 
 __all__ = [
     "Bus",
@@ -22,6 +24,5 @@ __all__ = [
     "Subscription",
     "TopicReport",
     "Violation",
-    "aio",
     "connect",
 ]

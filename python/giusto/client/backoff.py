@@ -14,5 +14,5 @@ def delay_ns(attempt: int, chance: float) -> int:
     """
     if attempt == 0:
         return 0
-    full = min(MOST_NS, FIRST_NS * 2 ** min(attempt - 1, 30))
+    full = min(MOST_NS, FIRST_NS << min(attempt - 1, 30))
     return full - int(full * chance / 2)

@@ -11,95 +11,21 @@ from typing import Any, Self, TypeVar
 from giusto import _core
 from giusto.client import exchange, operation
 from giusto.client.dispatcher import Dispatcher
-from giusto.client.entity import AnyPublisher, AnySubscription, Handlers, inbox_options, publisher_options
-from giusto.client.events import Drop, Event, Matchedness, Miss, Violation
-from giusto.client.face import (
-    ADDRESS,
-    QUEUE,
-    AnyBus,
-    filter_text,
-    handlers,
-    need_for,
-    offer_for,
-    queue_size,
-    unreachable,
-    weak_hook,
-)
+from giusto.client.entity import announcement, interest
+from giusto.client.events import Drop, Matchedness, Miss, Violation
+from giusto.client.face import ADDRESS, QUEUE, AnyBus, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
+from giusto.client.publisher import Publisher
 from giusto.client.report import Report
+from giusto.client.stream import Events
+from giusto.client.subscription import Subscription
 from giusto.contract import Duration, Need, Offer, duration_ns
 from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
-from giusto.message import Codec
 from giusto.protocol import Party, ShareTerms, StatusIs, encode
 
 _Result = TypeVar("_Result")
 CLOSE_NS = 1_000_000_000
 """What waits to be sent has this long to leave when a bus is closed."""
-
-
-class Publisher(AnyPublisher, _core.BlockingPublisher):
-    """A topic that this client publishes on."""
-
-    def __new__(cls, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> Self:
-        """Make the native part."""
-        return _core.BlockingPublisher.__new__(cls, bus._native, **publisher_options(offer, codec))
-
-    def __init__(self, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> None:
-        self._bus = bus
-        self.describe(topic, offer, codec, on)
-
-    def unadvertise(self) -> None:
-        """Stop publishing on the topic."""
-        self._bus._run(operation.unadvertise(self._bus._ledger, self))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.unadvertise()
-
-
-class Subscription(AnySubscription, _core.BlockingInbox):
-    """A pattern that this client is subscribed to; iterating gives its messages."""
-
-    def __new__(
-        cls,
-        bus: Bus,
-        pattern: str,
-        need: Need,
-        filter: str | None,
-        codec: Codec[Any] | None,
-        on: Handlers,
-        queue: int,
-        overflow: str,
-    ) -> Self:
-        """Make the native part."""
-        options = inbox_options(need, codec, queue, overflow)
-        return _core.BlockingInbox.__new__(cls, bus._native, pattern, filter, **options)
-
-    def __init__(
-        self,
-        bus: Bus,
-        pattern: str,
-        need: Need,
-        filter: str | None,
-        codec: Codec[Any] | None,
-        on: Handlers,
-        queue: int,
-        overflow: str,
-    ) -> None:
-        self._bus = bus
-        self.describe(pattern, need, filter, codec, on)
-
-    def unsubscribe(self) -> None:
-        """End the subscription; iterations over it end."""
-        self._bus._run(operation.unsubscribe(self._bus._ledger, self))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.unsubscribe()
 
 
 class Bus(AnyBus):
@@ -125,7 +51,9 @@ class Bus(AnyBus):
             self._connected = self._run(operation.connect(self._ledger, self._native, self.name))
         except BaseException as error:
             self._native.end("never connected", 0)
-            raise unreachable(error) if isinstance(error, Unreachable) else error
+            if isinstance(error, Unreachable):
+                raise unreachable(error) from None
+            raise
         self.name = self._connected.name
 
     def _make_native(self) -> _core.Connection:
@@ -144,10 +72,10 @@ class Bus(AnyBus):
         on_drop: Callable[[Drop], object] | None = None,
     ) -> Publisher:
         """Announce that this client publishes on a topic, and what it offers."""
-        on = handlers(on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
-        publisher = Publisher(self, topic, *offer_for(offer, type), on)
+        on = {"on_violation": on_violation, "on_matched": on_matched, "on_drop": on_drop}
+        publisher = Publisher(self, announcement(topic, offer, type, on))
         self._run(operation.advertise(self._ledger, publisher))
-        self._dispatch_if(bool(on))
+        self._dispatch_if(bool(publisher.handlers))
         return publisher
 
     def subscribe(
@@ -169,15 +97,18 @@ class Bus(AnyBus):
 
         With `callback` a thread of the bus calls it with each message; without, the caller receives.
         """
-        on = handlers(on_miss=on_miss, on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
-        need, codec = need_for(need, type)
-        text = filter_text(filter)
-        subscription = Subscription(self, pattern, need, text, codec, on, queue_size(queue), overflow)
+        on = {
+            "on_miss": on_miss,
+            "on_violation": on_violation,
+            "on_matched": on_matched,
+            "on_drop": on_drop,
+        }
+        subscription = Subscription(self, interest(pattern, need, filter, type, queue, overflow, on))
         subscription.callback = callback
         if callback is not None:
             subscription.announce()
         self._run(operation.subscribe(self._ledger, subscription))
-        self._dispatch_if(bool(on) or callback is not None)
+        self._dispatch_if(bool(subscription.handlers) or callback is not None)
         return subscription
 
     # --- questions to the broker
@@ -233,7 +164,7 @@ class Bus(AnyBus):
     def serve(
         self, topic: str, handler: Callable[[_core.Message], bytes | None], need: Need | None = None
     ) -> Subscription:
-        """Answer the requests on a topic with what `handler` returns, or with the exception that it raises."""
+        """Answer the requests on a topic with what `handler` returns, or with what it raises."""
 
         def answer(message: _core.Message) -> None:
             asked = exchange.question(message)
@@ -342,7 +273,8 @@ class Bus(AnyBus):
     def _do(self, step: Step) -> object:
         match step:
             case Open():
-                return self._open()
+                self._open()
+                return None
             case Pause():
                 if self._closing.wait(step.nanoseconds / 1e9):
                     raise _Over("the bus was closed")
@@ -424,47 +356,6 @@ class Bus(AnyBus):
 
 class _Over(Exception):
     """The bus was closed while it was being restored."""
-
-
-class Events:
-    """The events of a bus. Iterating waits for the next one and ends when the bus is closed."""
-
-    def __init__(self, bus: Bus) -> None:
-        self._bus = bus
-
-    def receive(self, timeout: Duration | None = None) -> Event:
-        """The next event. Raises `TimedOut` if none comes in time."""
-        native = self._bus._native
-        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
-        deadline_ns = None if timeout_ns is None else native.now + timeout_ns
-        while True:
-            seen = native.notified
-            if native.wants_attention:
-                self._bus._attend()
-                continue
-            event = self._bus._events.take()
-            if event is not None:
-                return event
-            self._bus._check_open()
-            left_ns = None if deadline_ns is None else max(0, deadline_ns - native.now)
-            if not native.wait(seen, left_ns):
-                raise TimedOut("event", timeout_ns or 0)
-
-    def available(self) -> int:
-        """How many events wait."""
-        return len(self._bus._events)
-
-    @property
-    def missed(self) -> int:
-        """Events that were dropped because nobody took them."""
-        return self._bus._events.missed
-
-    def __iter__(self) -> Iterator[Event]:
-        while True:
-            try:
-                yield self.receive()
-            except Closed:
-                return
 
 
 def connect(

@@ -25,11 +25,11 @@ class Dispatcher(threading.Thread):
         super().__init__(name=f"giusto-{bus.name}", daemon=True)
         self._bus = weakref.ref(bus)
         self._native = bus._native
-        self._reports: list[_Periodic] = []
+        self._reports: list[Periodic] = []
 
     def report(self, callback: Callable[[list[Report]], object], every_ns: int) -> None:
         """Call `callback` with the reports of all subscriptions from time to time."""
-        self._reports.append(_Periodic(callback, every_ns, self._native.now + every_ns))
+        self._reports.append(Periodic(callback, every_ns, self._native.now + every_ns))
         self._native.notify()
 
     def run(self) -> None:
@@ -55,13 +55,16 @@ class Dispatcher(threading.Thread):
         return True
 
 
-class _Periodic:
+class Periodic:
+    """A callback with the reports of each period."""
+
     def __init__(self, callback: Callable[[list[Report]], object], every_ns: int, next_ns: int) -> None:
         self.callback = callback
         self.every_ns = every_ns
         self.next_ns = next_ns
 
     def call_if_due(self, bus: Bus) -> None:
+        """Call, if the period is over."""
         if bus._native.now < self.next_ns:
             return
         self.next_ns += self.every_ns

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec.structs import replace
+
+from giusto import _core
 from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.report import Report, report
 from giusto.contract import Need, Offer, Unproved, Verdict
-from giusto.message import Codec
+from giusto.errors import InvalidInput
+from giusto.message import Codec, codec
 
 if TYPE_CHECKING:
-    from giusto import _core
-
     _InboxBase = _core.Inbox
     _PublisherBase = _core.Publisher
 else:
@@ -46,15 +48,93 @@ class Handlers:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What a publisher is made from."""
+
+    topic: str
+    offer: Offer
+    codec: Codec[Any] | None
+    handlers: Handlers
+
+    def native(self) -> dict[str, Any]:
+        """What the native part has to know."""
+        return {
+            "timeout_ns": self.offer.timeout_ns,
+            "max_size_bytes": self.offer.max_size_bytes,
+            "encode": None if self.codec is None else self.codec.encode,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What a subscription is made from."""
+
+    pattern: str
+    need: Need
+    filter: str | None
+    codec: Codec[Any] | None
+    handlers: Handlers
+    queue: int
+    overflow: str
+
+    def native(self) -> dict[str, Any]:
+        """What the native part has to know."""
+        return {
+            "pattern": self.pattern,
+            "filter": self.filter,
+            "messages": self.queue,
+            "overflow": self.overflow,
+            "late_ns": self.need.latest_ns or 0,
+            "sep_ns": self.need.max_sep_ns or 0,
+            "decode": None if self.codec is None else self.codec.decode,
+        }
+
+
+def announcement(
+    topic: str, offer: Offer | None, type: Any, handlers: Mapping[str, Callable[..., object] | None]
+) -> Announcement:
+    """What was asked of `advertise`; the payload's type implies a size if the offer names none."""
+    offer = offer or Offer()
+    coded = None if type is None else codec(type)
+    if coded is not None and coded.max_size_bytes is not None and offer.max_size_bytes is None:
+        offer = Offer.from_terms(replace(offer.terms(), max_size_bytes=coded.max_size_bytes))
+    return Announcement(topic, offer, coded, _handlers(handlers))
+
+
+def interest(
+    pattern: str,
+    need: Need | None,
+    filter: str | _core.Filter | None,
+    type: Any,
+    queue: int,
+    overflow: str,
+    handlers: Mapping[str, Callable[..., object] | None],
+) -> Interest:
+    """What was asked of `subscribe`."""
+    if not isinstance(queue, int) or queue < 1:
+        raise InvalidInput("queue", queue, "a whole number of messages, at least 1")
+    text = filter if filter is None or isinstance(filter, _core.Filter) else _core.Filter(filter)
+    coded = None if type is None else codec(type)
+    canonical = None if text is None else str(text)
+    return Interest(pattern, need or Need(), canonical, coded, _handlers(handlers), queue, overflow)
+
+
+def _handlers(given: Mapping[str, Callable[..., object] | None]) -> Handlers:
+    for name, handler in given.items():
+        if handler is not None and not callable(handler):
+            raise InvalidInput(name, handler, "a function")
+    return Handlers(**given)
+
+
 class AnyPublisher(_PublisherBase):
     """A topic that this client publishes on."""
 
-    def describe(self, topic: str, offer: Offer, codec: Codec[Any] | None, handlers: Handlers) -> None:
+    def describe(self, made_from: Announcement) -> None:
         """Take the values that do not change."""
-        self.topic = self.name = topic
-        self.offer = offer
-        self.codec = codec
-        self.handlers = handlers
+        self.topic = self.name = made_from.topic
+        self.offer = made_from.offer
+        self.handlers = made_from.handlers
         self.matched = 0
 
     def __repr__(self) -> str:
@@ -64,15 +144,12 @@ class AnyPublisher(_PublisherBase):
 class AnySubscription(_InboxBase):
     """A pattern that this client is subscribed to."""
 
-    def describe(
-        self, pattern: str, need: Need, filter: str | None, codec: Codec[Any] | None, handlers: Handlers
-    ) -> None:
+    def describe(self, made_from: Interest) -> None:
         """Take the values that do not change."""
-        self.pattern = self.name = pattern
-        self.need = need
-        self.filter = filter
-        self.codec = codec
-        self.handlers = handlers
+        self.pattern = self.name = made_from.pattern
+        self.need = made_from.need
+        self.filter = made_from.filter
+        self.handlers = made_from.handlers
         self.matched = 0
         self.verdict: Verdict = Unproved("not yet answered")
         self.number: int | None = None
@@ -92,23 +169,3 @@ class AnySubscription(_InboxBase):
 
 
 Party: TypeAlias = AnyPublisher | AnySubscription
-
-
-def publisher_options(offer: Offer, codec: Codec[Any] | None) -> dict[str, Any]:
-    """What the native publisher has to know."""
-    return {
-        "timeout_ns": offer.timeout_ns,
-        "max_size_bytes": offer.max_size_bytes,
-        "encode": None if codec is None else codec.encode,
-    }
-
-
-def inbox_options(need: Need, codec: Codec[Any] | None, queue: int, overflow: str) -> dict[str, Any]:
-    """What the native inbox has to know."""
-    return {
-        "messages": queue,
-        "overflow": overflow,
-        "late_ns": need.latest_ns or 0,
-        "sep_ns": need.max_sep_ns or 0,
-        "decode": None if codec is None else codec.decode,
-    }

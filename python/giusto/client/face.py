@@ -11,16 +11,12 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from msgspec.structs import replace
-
 from giusto import _core
-from giusto.client.entity import Handlers
 from giusto.client.events import Event, EventQueue, Lost, Restored
 from giusto.client.exchange import Exchange, reply_topic
 from giusto.client.ledger import Ledger
-from giusto.contract import Duration, Need, Offer, duration_ns
-from giusto.errors import Closed, InvalidInput, Unreachable
-from giusto.message import Codec, codec
+from giusto.contract import Duration, duration_ns
+from giusto.errors import Closed, Unreachable
 from giusto.protocol import Connected
 
 ADDRESS = "giusto://127.0.0.1:7447"
@@ -123,42 +119,3 @@ def weak_hook(method: Callable[..., Any]) -> Callable[..., Any]:
 def unreachable(error: Unreachable) -> Unreachable:
     """The same error with what to do about it."""
     return Unreachable(error.address, f"{error.problem}; start one with `giusto broker`, or name its address")
-
-
-def offer_for(offer: Offer | None, type: Any) -> tuple[Offer, Codec[Any] | None]:
-    """The offer with the size that the payload's type implies, and the codec."""
-    offer = offer or Offer()
-    if type is None:
-        return offer, None
-    coded = codec(type)
-    if offer.max_size_bytes is None and coded.max_size_bytes is not None:
-        terms = replace(offer.terms(), max_size_bytes=coded.max_size_bytes)
-        offer = Offer.from_terms(terms)
-    return offer, coded
-
-
-def need_for(need: Need | None, type: Any) -> tuple[Need, Codec[Any] | None]:
-    """The need, and the codec of the payload's type."""
-    return need or Need(), None if type is None else codec(type)
-
-
-def filter_text(filter: str | _core.Filter | None) -> str | None:
-    """The filter as it goes over the wire; refused here if it does not parse."""
-    if filter is None:
-        return None
-    return str(filter if isinstance(filter, _core.Filter) else _core.Filter(filter))
-
-
-def queue_size(queue: int) -> int:
-    """How many messages may wait in an inbox."""
-    if not isinstance(queue, int) or queue < 1:
-        raise InvalidInput("queue", queue, "a whole number of messages, at least 1")
-    return queue
-
-
-def handlers(**given: Callable[..., object] | None) -> Handlers:
-    """The event handlers that were given; refused if one cannot be called."""
-    for name, handler in given.items():
-        if handler is not None and not callable(handler):
-            raise InvalidInput(name, handler, "a function")
-    return Handlers(**given)

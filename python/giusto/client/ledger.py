@@ -127,7 +127,7 @@ class Ledger:
         return Drop(publisher, notice.topic, notice.reason, notice.count)
 
     def notes(self, notes: Iterable[Note], *, gaps: bool) -> Iterator[Event]:
-        """The events that follow from notes; gaps are losses of their own only where the broker cannot know."""
+        """The events that follow from notes; `gaps` are told only where the broker does not."""
         for key, topic, occasion, count, worst_ns in notes:
             subscription = self.subscriptions.get(key)
             if subscription is not None and (gaps or occasion != "gap"):

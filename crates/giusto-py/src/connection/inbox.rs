@@ -1,14 +1,13 @@
 //! What a subscription is made of: taking messages out, waiting for them, or being awaited.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use giusto_core::error::Invalid;
 use giusto_net::session::{Figures, Limits, Overflow, Watch};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::awaitable::Next;
 use super::duration::timeout_ns;
 use super::message::Message;
 use super::{Connection, Shared};
@@ -22,7 +21,7 @@ type Row = (String, u64, u64, u64, u64, i64, u64, u64, u64, u64, u64);
 #[pyclass(frozen, subclass, module = "giusto._core")]
 pub(crate) struct Inbox {
     shared: Arc<Shared>,
-    pub(super) key: u32,
+    key: u32,
     decode: Option<Py<PyAny>>,
     is_closed: AtomicBool,
 }
@@ -30,7 +29,7 @@ pub(crate) struct Inbox {
 impl Inbox {
     /// The next message, if one waits.
     #[inline]
-    pub(super) fn next(&self, py: Python<'_>) -> PyResult<Option<Py<Message>>> {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Py<Message>>> {
         let taken = self
             .shared
             .net
@@ -261,43 +260,5 @@ impl BlockingInbox {
                 Err(error) => return Err(error),
             }
         }
-    }
-}
-
-/// An inbox of the asyncio face. A subclass gives `_waiter()`: a future that is done when something waits.
-#[pyclass(frozen, subclass, extends = Inbox, module = "giusto._core")]
-pub(crate) struct AsyncInbox {
-    /// Messages given out without a turn of the loop.
-    pub(super) in_a_row: AtomicU32,
-}
-
-#[pymethods]
-impl AsyncInbox {
-    #[new]
-    #[pyo3(signature = (connection, pattern, filter=None, *, messages=65_536, bytes=67_108_864,
-                        overflow="drop_oldest", late_ns=0, sep_ns=0, decode=None))]
-    #[expect(clippy::too_many_arguments, reason = "all by keyword")]
-    fn new(
-        connection: &Connection,
-        pattern: &str,
-        filter: Option<&Bound<'_, PyAny>>,
-        messages: usize,
-        bytes: usize,
-        overflow: &str,
-        late_ns: i64,
-        sep_ns: i64,
-        decode: Option<Py<PyAny>>,
-    ) -> PyResult<PyClassInitializer<Self>> {
-        let inbox =
-            Inbox::new(connection, pattern, filter, messages, bytes, overflow, late_ns, sep_ns, decode)?;
-        Ok(PyClassInitializer::from(inbox).add_subclass(Self { in_a_row: AtomicU32::new(0) }))
-    }
-
-    fn __aiter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __anext__(this: Py<Self>) -> Next {
-        Next::new(this)
     }
 }

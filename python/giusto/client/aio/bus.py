@@ -8,179 +8,27 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from giusto import _core
 from giusto.client import exchange, operation
-from giusto.client.entity import AnyPublisher, AnySubscription, Handlers, inbox_options, publisher_options
-from giusto.client.events import Drop, Event, Matchedness, Miss, Violation
-from giusto.client.face import (
-    ADDRESS,
-    QUEUE,
-    AnyBus,
-    failed,
-    filter_text,
-    handlers,
-    need_for,
-    offer_for,
-    queue_size,
-    unreachable,
-    weak_hook,
-)
+from giusto.client.aio.publisher import Publisher
+from giusto.client.aio.stream import Events
+from giusto.client.aio.subscription import BATCH, Subscription
+from giusto.client.aio.waiter import wake
+from giusto.client.entity import announcement, interest
+from giusto.client.events import Drop, Matchedness, Miss, Violation
+from giusto.client.face import ADDRESS, QUEUE, AnyBus, failed, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
 from giusto.client.report import Report
 from giusto.contract import Duration, Need, Offer, duration_ns
-from giusto.errors import Closed, GiustoError, QueueFull, TimedOut, Unreachable
-from giusto.message import Codec
+from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
 from giusto.protocol import Party, ShareTerms, StatusIs, encode
 
 _Result = TypeVar("_Result")
-BATCH = 256
 CLOSE_NS = 1_000_000_000
-
-
-class Publisher(AnyPublisher, _core.AsyncPublisher):
-    """A topic that this client publishes on; `await publish(…)` waits only for credit."""
-
-    def __new__(cls, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> Self:
-        """Make the native part."""
-        return _core.AsyncPublisher.__new__(cls, bus._native, **publisher_options(offer, codec))
-
-    def __init__(self, bus: Bus, topic: str, offer: Offer, codec: Codec[Any] | None, on: Handlers) -> None:
-        self._bus = bus
-        self.describe(topic, offer, codec, on)
-
-    async def publish_many(
-        self,
-        payloads: Iterable[Any],
-        *,
-        priority: int = 0,
-        attributes: Mapping[str, Any] | None = None,
-        timeout: Duration | None = None,
-    ) -> None:
-        """Publish many payloads with as few system calls as possible. `timeout` is for each wait for credit."""
-        left = list(payloads)
-        sent = 0
-        while sent < len(left):
-            count = self.try_publish_many(left, sent, priority=priority, attributes=attributes)
-            if count == 0:
-                await self._wait_credit(timeout)
-            sent += count
-
-    async def _publish_later(self, payload: Any, *, timeout: Duration | None, **rest: Any) -> None:
-        """What the native `publish` returns when there is no credit."""
-        while not self.try_publish(payload, **rest):
-            await self._wait_credit(timeout)
-
-    async def _wait_credit(self, timeout: Duration | None) -> None:
-        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
-        if timeout_ns == 0:
-            if self.flow is None:
-                raise Closed("the connection is lost and not yet restored")
-            raise QueueFull(self.flow, self.offer.queue)
-        await self._bus._wait(lambda: self.credit > 0, "publish: no credit from the broker", timeout_ns)
-
-    async def unadvertise(self) -> None:
-        """Stop publishing on the topic."""
-        await self._bus._run(operation.unadvertise(self._bus._ledger, self))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.unadvertise()
-
-
-class Subscription(AnySubscription, _core.AsyncInbox):
-    """A pattern that this client is subscribed to; `async for` gives its messages."""
-
-    def __new__(
-        cls,
-        bus: Bus,
-        pattern: str,
-        need: Need,
-        filter: str | None,
-        codec: Codec[Any] | None,
-        on: Handlers,
-        queue: int,
-        overflow: str,
-    ) -> Self:
-        """Make the native part."""
-        options = inbox_options(need, codec, queue, overflow)
-        return _core.AsyncInbox.__new__(cls, bus._native, pattern, filter, **options)
-
-    def __init__(
-        self,
-        bus: Bus,
-        pattern: str,
-        need: Need,
-        filter: str | None,
-        codec: Codec[Any] | None,
-        on: Handlers,
-        queue: int,
-        overflow: str,
-    ) -> None:
-        self._bus = bus
-        self._waiters: list[asyncio.Future[None]] = []
-        self._is_over = False
-        self._task: asyncio.Task[None] | None = None
-        self.describe(pattern, need, filter, codec, on)
-        self.announce()
-
-    async def receive(self, timeout: Duration | None = None) -> _core.Message:
-        """The next message. Raises `TimedOut` if none comes in time."""
-        while (message := self.take()) is None:
-            await self._wait_message(timeout)
-        return message
-
-    async def receive_many(self, most: int = 1024, timeout: Duration | None = None) -> list[_core.Message]:
-        """Up to `most` messages: waits for the first, takes what else is there. None in time: an empty list."""
-        if most > 0 and not self.available():
-            try:
-                await self._wait_message(timeout)
-            except TimedOut:
-                return []
-        return self.take_many(most)
-
-    async def _wait_message(self, timeout: Duration | None) -> None:
-        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
-        if self._is_over:
-            raise Closed("the subscription was ended by unsubscribe()")
-        await self._bus._wait(lambda: self.available() > 0 or self._is_over, "receive", timeout_ns)
-
-    def _waiter(self) -> asyncio.Future[None] | None:
-        """A future that is done when something waits; none when the iteration is over."""
-        if self._is_over:
-            return None
-        self._bus._check_open()
-        waiter = self._bus._loop.create_future()
-        self._waiters.append(waiter)
-        return waiter
-
-    def _wake(self, error: GiustoError | None = None) -> None:
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if waiter.done():
-                continue
-            if error is None:
-                waiter.set_result(None)
-            else:
-                waiter.set_exception(error)
-
-    async def unsubscribe(self) -> None:
-        """End the subscription; iterations over it end."""
-        self._is_over = True
-        await self._bus._run(operation.unsubscribe(self._bus._ledger, self))
-        self._wake()
-        self._bus._changed()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.unsubscribe()
 
 
 class Bus(AnyBus):
@@ -191,7 +39,7 @@ class Bus(AnyBus):
         self._loop = asyncio.get_running_loop()
         self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
         self._watched: list[int] = []
-        self._change: asyncio.Future[None] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
         self._ended: Closed | None = None
         self._restoring: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -204,7 +52,9 @@ class Bus(AnyBus):
             self._connected = await self._run(operation.connect(self._ledger, self._native, self.name))
         except BaseException as error:
             self._end("never connected", 0)
-            raise unreachable(error) if isinstance(error, Unreachable) else error
+            if isinstance(error, Unreachable):
+                raise unreachable(error) from None
+            raise
         self.name = self._connected.name
         return self
 
@@ -221,8 +71,8 @@ class Bus(AnyBus):
         on_drop: Callable[[Drop], object] | None = None,
     ) -> Publisher:
         """Announce that this client publishes on a topic, and what it offers."""
-        on = handlers(on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
-        publisher = Publisher(self, topic, *offer_for(offer, type), on)
+        on = {"on_violation": on_violation, "on_matched": on_matched, "on_drop": on_drop}
+        publisher = Publisher(self, announcement(topic, offer, type, on))
         await self._run(operation.advertise(self._ledger, publisher))
         return publisher
 
@@ -245,10 +95,13 @@ class Bus(AnyBus):
 
         With `callback` the loop calls it with each message, or awaits it, one message after the other.
         """
-        on = handlers(on_miss=on_miss, on_violation=on_violation, on_matched=on_matched, on_drop=on_drop)
-        need, codec = need_for(need, type)
-        text = filter_text(filter)
-        subscription = Subscription(self, pattern, need, text, codec, on, queue_size(queue), overflow)
+        on = {
+            "on_miss": on_miss,
+            "on_violation": on_violation,
+            "on_matched": on_matched,
+            "on_drop": on_drop,
+        }
+        subscription = Subscription(self, interest(pattern, need, filter, type, queue, overflow, on))
         if inspect.iscoroutinefunction(callback):
             self._spawn(_consume(subscription, callback))
         else:
@@ -305,10 +158,10 @@ class Bus(AnyBus):
     async def serve(
         self,
         topic: str,
-        handler: Callable[[_core.Message], bytes | None | Awaitable[bytes | None]],
+        handler: Callable[[_core.Message], bytes | Awaitable[bytes | None] | None],
         need: Need | None = None,
     ) -> Subscription:
-        """Answer the requests on a topic with what `handler` returns, or with the exception that it raises."""
+        """Answer the requests on a topic with what `handler` returns, or with what it raises."""
 
         async def answer(message: _core.Message) -> None:
             asked = exchange.question(message)
@@ -435,21 +288,30 @@ class Bus(AnyBus):
         finally:
             self._ledger.forget_request(number)
 
-    async def _wait(self, is_done: Callable[[], bool], what: str, timeout_ns: int | None) -> None:
+    async def _wait(
+        self,
+        is_done: Callable[[], bool],
+        what: str,
+        timeout_ns: int | None,
+        waiters: list[asyncio.Future[None]] | None = None,
+    ) -> None:
         """Wait until something is so, which only what comes in can make so."""
-        deadline_ns = None if timeout_ns is None else self._native.now + timeout_ns
-        while not is_done():
-            self._check_open()
-            if self._change is None or self._change.done():
-                self._change = self._loop.create_future()
-            left = None if deadline_ns is None else max(0, deadline_ns - self._native.now) / 1e9
-            done, _ = await asyncio.wait([self._change], timeout=left)
-            if not done and not is_done():
-                raise TimedOut(what, timeout_ns or 0)
+        waiters = self._waiters if waiters is None else waiters
+        try:
+            async with asyncio.timeout(None if timeout_ns is None else timeout_ns / 1e9):
+                while not is_done():
+                    self._check_open()
+                    waiter = self._loop.create_future()
+                    waiters.append(waiter)
+                    await waiter
+        except GiustoError:
+            raise
+        except TimeoutError:
+            raise TimedOut(what, timeout_ns or 0) from None
 
     def _changed(self) -> None:
-        if self._change is not None and not self._change.done():
-            self._change.set_result(None)
+        if self._waiters:
+            wake(self._waiters)
 
     def _watch(self) -> None:
         self._unwatch()
@@ -476,7 +338,7 @@ class Bus(AnyBus):
             if not isinstance(subscription, Subscription):
                 continue
             if subscription.callback is None:
-                subscription._wake()
+                wake(subscription._waiters)
             elif subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
                 subscription.announce()
                 self._loop.call_soon(self._dispatch)
@@ -514,7 +376,7 @@ class Bus(AnyBus):
         self._ledger.fail_requests(self._ended)
         for subscription in self._ledger.subscriptions.values():
             if isinstance(subscription, Subscription):
-                subscription._wake(self._ended)
+                wake(subscription._waiters)
         self._changed()
 
     def _check_open(self) -> None:
@@ -527,7 +389,9 @@ class Bus(AnyBus):
         task.add_done_callback(self._tasks.discard)
 
 
-async def _consume(subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]) -> None:
+async def _consume(
+    subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]
+) -> None:
     try:
         async for message in subscription:
             try:
@@ -536,36 +400,6 @@ async def _consume(subscription: Subscription, callback: Callable[[_core.Message
                 failed(error)
     except Closed:
         return
-
-
-class Events:
-    """The events of a bus. `async for` waits for the next one and ends when the bus is closed."""
-
-    def __init__(self, bus: Bus) -> None:
-        self._bus = bus
-
-    async def receive(self, timeout: Duration | None = None) -> Event:
-        """The next event. Raises `TimedOut` if none comes in time."""
-        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
-        while (event := self._bus._events.take()) is None:
-            await self._bus._wait(lambda: len(self._bus._events) > 0, "event", timeout_ns)
-        return event
-
-    def available(self) -> int:
-        """How many events wait."""
-        return len(self._bus._events)
-
-    @property
-    def missed(self) -> int:
-        """Events that were dropped because nobody took them."""
-        return self._bus._events.missed
-
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        while True:
-            try:
-                yield await self.receive()
-            except Closed:
-                return
 
 
 class Connecting:

@@ -1,0 +1,105 @@
+"""A subscription of the asyncio face."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
+from operator import length_hint
+from typing import TYPE_CHECKING, Self
+
+from giusto import _core
+from giusto.client import operation
+from giusto.client.aio.waiter import wake
+from giusto.client.entity import AnySubscription, Interest
+from giusto.contract import Duration, duration_ns
+from giusto.errors import Closed, TimedOut
+
+if TYPE_CHECKING:
+    from giusto.client.aio.bus import Bus
+
+BATCH = 1024
+"""Messages of one subscription before the loop has a turn."""
+
+
+class Subscription(AnySubscription, _core.Inbox):
+    """A pattern that this client is subscribed to; `async for` gives its messages.
+
+    Messages are taken from the native inbox in batches, which is what makes `async for` quick. What a loop
+    that was left early has not used stays in `_ready` for whoever receives next.
+    """
+
+    def __new__(cls, bus: Bus, made_from: Interest) -> Self:
+        """Make the native part: messages may come as soon as the broker is asked."""
+        return _core.Inbox.__new__(cls, bus._native, **made_from.native())
+
+    def __init__(self, bus: Bus, made_from: Interest) -> None:
+        self._bus = bus
+        self._ready: Iterator[_core.Message] = iter([])
+        self._waiters: list[asyncio.Future[None]] = []
+        self._is_over = False
+        self.describe(made_from)
+        self.announce()
+
+    async def receive(self, timeout: Duration | None = None) -> _core.Message:
+        """The next message. Raises `TimedOut` if none comes in time."""
+        while True:
+            message = next(self._ready, None) or self.take()
+            if message is not None:
+                return message
+            await self._wait_message(timeout)
+
+    async def receive_many(self, most: int = 1024, timeout: Duration | None = None) -> list[_core.Message]:
+        """Up to `most` messages: waits for the first and takes what else is there; none in time: []."""
+        if most > 0 and not self.available():
+            try:
+                await self._wait_message(timeout)
+            except TimedOut:
+                return []
+        ready = list(islice(self._ready, most))
+        return ready + self.take_many(most - len(ready))
+
+    def available(self) -> int:
+        """How many messages can be received without waiting."""
+        return length_hint(self._ready) + super().available()
+
+    def purge(self) -> int:
+        """Throw away what waits; how many messages that were."""
+        count = length_hint(self._ready) + super().purge()
+        self._ready = iter([])
+        return count
+
+    async def __aiter__(self) -> AsyncIterator[_core.Message]:
+        while True:
+            for message in self._ready:
+                yield message
+            batch = self.take_many(BATCH)
+            self._ready = iter(batch)
+            if len(batch) == BATCH:
+                await asyncio.sleep(0)
+            elif not batch:
+                if self._is_over:
+                    return
+                await self._wait_message(None)
+
+    async def _wait_message(self, timeout: Duration | None) -> None:
+        timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
+        if self._is_over:
+            raise Closed("the subscription was ended by unsubscribe()")
+        await self._bus._wait(self._is_waiting_over, "receive", timeout_ns, self._waiters)
+
+    def _is_waiting_over(self) -> bool:
+        return self._is_over or super().available() > 0
+
+    async def unsubscribe(self) -> None:
+        """End the subscription; iterations over it end."""
+        self._is_over = True
+        self._ready = iter([])
+        await self._bus._run(operation.unsubscribe(self._bus._ledger, self))
+        wake(self._waiters)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.unsubscribe()
