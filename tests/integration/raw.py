@@ -10,7 +10,17 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from giusto import _core
-from giusto.protocol import AnyAnswer, AnyNotice, Connect, Connected, Request, Wire, decode_reply, encode
+from giusto.protocol import (
+    AnyAnswer,
+    AnyNotice,
+    Connect,
+    Connected,
+    Failed,
+    Request,
+    Wire,
+    decode_reply,
+    encode,
+)
 
 # How long a test waits for what must come: far beyond any machine's stall.
 WATCHDOG_S = 60.0
@@ -100,6 +110,7 @@ class RawClient:
             reply = self.reply()
             if isinstance(reply, kind) and wanted(reply):
                 return reply
+            assert not isinstance(reply, Failed), reply
 
     def send(self, request: Request) -> None:
         self.socket.sendall(_core.encode_control(encode(request)))
