@@ -78,9 +78,13 @@ class RawClient:
         self.socket = dial(address)
         self._decoder = _core.FrameDecoder()
         self._request = 0
-        self.socket.sendall(_core.encode_hello())
-        assert isinstance(self.frame(), _core.Hello)
-        self.connected = self.ask(Connected, Connect(id=0, name=name, version="test", udp_port=udp_port))
+        try:
+            self.socket.sendall(_core.encode_hello())
+            assert isinstance(self.frame(), _core.Hello)
+            self.connected = self.ask(Connected, Connect(id=0, name=name, version="test", udp_port=udp_port))
+        except BaseException:
+            self.close()
+            raise
 
     def frame(self) -> Any:
         """The next frame; `None` at the end of the connection."""

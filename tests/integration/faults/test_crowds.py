@@ -122,7 +122,7 @@ def come_and_go(broker: BrokerProcess, count: int) -> None:
     for number in range(count):
         client = RawClient(broker.address)
         client.ask(Subscribed, Subscribe(id=1, pattern=f"visit/{number}/#"))
-        client.ask(Subscribed, Subscribe(id=2, pattern="visit/#", filter="a > 1 and b == 'x'"))
+        client.ask(Subscribed, Subscribe(id=2, pattern="visit/#", filter='a > 1 and b == "x"'))
         flow = client.ask(Advertised, Advertise(id=3, topic=f"visit/{number % 10}")).flow
         client.publish(flow, *[bytes(100)] * 10)
         LEAVE[number % len(LEAVE)](client)
