@@ -195,6 +195,12 @@ impl Hub {
         self.engine.ready_count()
     }
 
+    /// Whether the queue of a client has filled by half since [`Hub::gather`]: it should be written first.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.engine.is_crowded()
+    }
+
     /// To be called after a number of steps: finds out who has something to send now.
     pub fn gather(&mut self, now: Nanos) {
         while let Some(client) = self.engine.pop_ready() {

@@ -3,7 +3,8 @@
 //! 1. **Wait** until a socket or the control plane has something, or a timer is due. No wait while work is left.
 //! 2. **Read** each ready client once, at most `read_bytes`, less if many are ready: whole frames go into the hub.
 //! 3. **Calls** of the control plane, at most 256.
-//! 4. **Step** the engine, at most `turn_steps` quanta; up to eight times that if many clients get something.
+//! 4. **Step** the engine, at most `turn_steps` quanta; more, up to 32 times that, if many clients get something, and
+//!    less if the queue of one has filled by half.
 //! 5. **Flush**: each client that has something to send gets one write of at most 1 MiB.
 //! 6. **Timers**, then hand events over to the control plane.
 //!
@@ -36,7 +37,7 @@ const STEPS_PER_LOOK: usize = 16;
 /// Steps for each client that something is to be written to, if there are many.
 const STEPS_PER_WRITE: usize = 16;
 /// So many times `turn_steps` at most.
-const STEPS_FACTOR_MAX: usize = 8;
+const STEPS_FACTOR_MAX: usize = 32;
 /// Least time for the last frames when the server stops.
 const PARTING_NS: Nanos = 100_000_000;
 /// Token of the control plane's bell.
@@ -217,12 +218,13 @@ impl Turner {
     /// Spends quanta; whether there was something to spend them on.
     fn step(&mut self, end_ns: Nanos) -> bool {
         let mut steps = 0;
-        while steps < self.steps_max() && self.hub.has_work() {
+        while steps < self.steps_max() && self.hub.has_work() && !self.hub.is_crowded() {
             let now = clock::now();
             if now > end_ns {
                 break;
             }
-            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| self.hub.step(now).then_some(()));
+            let hub = &mut self.hub;
+            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| (hub.step(now) && !hub.is_crowded()).then_some(()));
             steps += STEPS_PER_LOOK;
         }
         if steps > 0 {
@@ -232,10 +234,10 @@ impl Turner {
     }
 
     /// A write costs as much as many steps: the more clients have something to be written, the more steps are taken
-    /// before that, but never so many that a queue could overflow meanwhile.
+    /// before that.
     fn steps_max(&self) -> usize {
-        let most = (self.config.turn_steps * STEPS_FACTOR_MAX).min(self.config.hub.engine.output_capacity);
-        (STEPS_PER_WRITE * self.hub.ready_count()).min(most).max(self.config.turn_steps)
+        let steps = self.config.turn_steps;
+        (STEPS_PER_WRITE * self.hub.ready_count()).clamp(steps, steps * STEPS_FACTOR_MAX)
     }
 
     /// One write for each client that has something to send.
