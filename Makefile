@@ -1,12 +1,14 @@
 # The only command surface of giusto: `make` or `make help` lists it.
 #
 # Every target sets up what it needs, and does so only when something changed: the virtual
-# environment in VENV, the packages that pyproject.toml names, the native core. Two settings:
+# environment in VENV, the packages that pyproject.toml names, the native core. Settings:
 #   PYTHON  the interpreter that makes the environment   (python3)
 #   VENV    where the environment is                     (.venv)
+#   FUZZ_SECONDS  how long `make fuzz` looks              (600)
 
 PYTHON ?= python3
 VENV ?= .venv
+FUZZ_SECONDS ?= 600
 
 SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
@@ -53,6 +55,10 @@ docs: build ## build the documentation site into site/ and run its examples
 	@$(PY) -m pytest tests/documents
 	@echo "» building the documentation in site/"
 	@$(PY) -m mkdocs build --strict --quiet
+
+.PHONY: fuzz
+fuzz: build ## look for inputs that break a promise, for FUZZ_SECONDS (600); what it finds is in fuzz/broken
+	@sh tools/fuzz.sh long $(FUZZ_SECONDS)
 
 ##@ Set it up
 

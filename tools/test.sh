@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the Rust tests, then the Python tests, and closes with one line for each; fails if either fails.
+# Runs the Rust tests, the Python tests and a little fuzzing, and closes with one line for each; fails if any fails.
 #
 # usage: VENV=… test.sh
 # GIUSTO_SEED fixes what the random tests draw (a new one each time if not given, and printed),
@@ -29,12 +29,17 @@ echo "» Python tests"
 } 2>&1 | tee "$logs/python"
 python=$(cat "$logs/python.status")
 
+echo "» fuzzing"
+sh tools/fuzz.sh short
+fuzzing=$?
+
 echo
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
      END { printf "Rust:   %d passed, %d failed, %d ignored", passed, failed, ignored }' "$logs/rust"
 [ "$rust" -eq 0 ] && echo || echo ": FAILED"
 printf 'Python: %s\n' "$(tail -n 1 "$logs/python" | tr -d '=')"
-if [ "$rust" -ne 0 ] || [ "$python" -ne 0 ]; then
+[ "$fuzzing" -eq 0 ] || echo "Fuzzing: FAILED"
+if [ "$rust" -ne 0 ] || [ "$python" -ne 0 ] || [ "$fuzzing" -ne 0 ]; then
     echo "the tests FAILED; the same draws again: make test GIUSTO_SEED=$GIUSTO_SEED GIUSTO_CASES=$GIUSTO_CASES"
     exit 1
 fi

@@ -263,5 +263,5 @@ def test_a_broker_runs_inside_a_program_too() -> None:
             client.ask(Advertised, Advertise(id=1, topic="x"))
             assert client.ask(Failed, Advertise(id=2, topic="y")).error == "InvalidInput"
         broker.stop()
-        assert broker.run() == ""
+        assert broker.run() is None
     assert broker.failure is None

@@ -12,16 +12,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from queue import SimpleQueue
-from types import FrameType
+from collections.abc import Callable
 from typing import Self
 from uuid import uuid4
 
 from giusto import _core
 from giusto.broker import realtime
 from giusto.broker.address import client_address, udp_port
+from giusto.broker.bell import Bell
 from giusto.broker.control import Control
 from giusto.config import BrokerConfig
 from giusto.errors import GiustoError
@@ -48,8 +46,8 @@ class Broker:
         )
         self._thread = threading.Thread(target=self._serve, name="giusto-control", daemon=True)
         self._stopping = threading.Event()
-        # Reentrant, unlike an Event: a signal handler may put into it whatever the main thread is doing.
-        self._news: SimpleQueue[str] = SimpleQueue()
+        self._stopped = threading.Event()
+        self._bell: Bell | None = None
 
     @property
     def addresses(self) -> list[str]:
@@ -73,20 +71,21 @@ class Broker:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def run(self, ready: Callable[[], None] = lambda: None) -> str:
+    def run(self, ready: Callable[[], None] = lambda: None) -> signal.Signals | None:
         """Wait for the end: a signal, `stop` or a failure. Says which signal cut it short, if one did.
 
         `ready` is called when signals are heard: from then on SIGTERM drains.
         """
-        with self._signals():
+        with Bell() as bell, bell.signals():
+            self._bell = bell
             ready()
-            while True:
-                news = self._news.get()
-                if news == "stopped":
-                    return ""
-                if self._stopping.is_set():
-                    return news
-                self._ask_to_stop()
+            while not self._stopped.is_set():
+                heard = bell.wait()
+                if heard is not None and self._stopping.is_set():
+                    return heard
+                if heard is not None:
+                    self._ask_to_stop()
+        return None
 
     def drain_records(self) -> _core.Batch | None:
         """The records since the last call, if the configuration keeps any."""
@@ -102,23 +101,6 @@ class Broker:
     def _ask_to_stop(self) -> None:
         self._stopping.set()
         self._plane.wake()
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGTERM and SIGINT become news while the main thread waits in `run`."""
-
-        def heard(number: int, frame: FrameType | None) -> None:
-            self._news.put(signal.Signals(number).name)
-
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, heard) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _serve(self) -> None:
         """The control thread."""
@@ -142,7 +124,9 @@ class Broker:
             self._abandon()
         finally:
             self._stopping.set()
-            self._news.put("stopped")
+            self._stopped.set()
+            if self._bell is not None:
+                self._bell.ring()
 
     def _abandon(self) -> None:
         """Without a control plane the data plane is of no use: clients shall notice and go elsewhere."""
@@ -180,9 +164,10 @@ def serve(config: BrokerConfig) -> int:
     for address in broker.addresses[1:]:
         print(f"also listens on {address}", file=sys.stderr)
     cut_short = broker.run(lambda: print(f"ready {broker.address}", flush=True))
-    if cut_short:
-        print(f"giusto broker: {cut_short} again: stopped without sending what waits", file=sys.stderr)
-        os._exit(128 + signal.Signals[cut_short])
+    if cut_short is not None:
+        said = f"giusto broker: {cut_short.name} again: stopped without sending what waits"
+        print(said, file=sys.stderr, flush=True)
+        os._exit(128 + cut_short)
     if broker.failure is not None:
         print(f"giusto broker: {broker.failure}", file=sys.stderr)
         return 1

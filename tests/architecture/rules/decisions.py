@@ -17,8 +17,8 @@ def undecided(root: Path) -> list[str]:
 
 def rust_dependencies(root: Path) -> set[str]:
     """Foreign crates that our crates depend on."""
-    manifests = [*root.glob("crates/*/Cargo.toml"), *root.glob("benchmarks/Cargo.toml")]
-    found = [rust.dependencies(tomllib.loads(path.read_text(encoding="utf-8"))) for path in manifests]
+    texts = [path.read_text(encoding="utf-8") for path in rust.manifests(root)]
+    found = [rust.dependencies(tomllib.loads(text)) for text in texts]
     return {name for names in found for name in names if not name.startswith("giusto-")}
 
 

@@ -14,6 +14,7 @@ ALLOWED: dict[str, set[str]] = {
     "giusto-net": {"giusto-core"},
     "giusto-py": {"giusto-core", "giusto-sim", "giusto-net"},
     "giusto-benchmarks": {"giusto-core", "giusto-sim", "giusto-net"},
+    "giusto-fuzz": {"giusto-core", "giusto-net"},
 }
 # Crates by which a clock, a thread, a socket or chance would come into the core.
 EFFECTS = {"chrono", "fastrand", "getrandom", "libc", "rand", "time"}
@@ -37,7 +38,7 @@ NOT_CODE = re.compile(
 def dependency_problems(root: Path) -> list[str]:
     """Crates that depend on what they must not know, or opt out of the workspace's lints."""
     problems = []
-    for path in sorted([*root.glob("crates/*/Cargo.toml"), *root.glob("benchmarks/Cargo.toml")]):
+    for path in manifests(root):
         manifest = tomllib.loads(path.read_text(encoding="utf-8"))
         crate = manifest["package"]["name"]
         if manifest.get("lints") != {"workspace": True}:
@@ -51,6 +52,12 @@ def dependency_problems(root: Path) -> list[str]:
             if (reason := refusal(crate, needed))
         ]
     return problems
+
+
+def manifests(root: Path) -> list[Path]:
+    """The manifest of every crate."""
+    alone = [path for name in ("benchmarks", "fuzz") for path in root.glob(f"{name}/Cargo.toml")]
+    return sorted([*root.glob("crates/*/Cargo.toml"), *alone])
 
 
 def refusal(crate: str, needed: str) -> str | None:
@@ -120,7 +127,9 @@ def chain_problems(root: Path) -> list[str]:
     oldest = manifest["workspace"]["package"]["rust-version"]
     if tuple(map(int, oldest.split("."))) >= CHAINS_SINCE:
         return []
-    sources = sorted([*root.glob("crates/**/*.rs"), *root.glob("benchmarks/**/*.rs")])
+    sources = sorted(
+        path for folder in ("crates", "benchmarks", "fuzz") for path in root.glob(f"{folder}/**/*.rs")
+    )
     return [
         f"{path.relative_to(root)} chains conditions with `let`, which Rust {oldest} does not know"
         for path in sources

@@ -1,0 +1,135 @@
+"""What happened on a broker between two looks at it: the rows that `giusto top` shows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from giusto.contract import show_ns
+from giusto.protocol import ClientStatus, StatusIs, TopicStatus
+
+CAME = "ingested"
+# The counters of a topic that count no loss; every other one is the reason of one.
+NO_LOSS = frozenset({CAME, "selected", "unmatched", "delivered", "late"})
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """A topic: messages per second since the last look, delays since the broker started."""
+
+    topic: str
+    publishers: int
+    subscribers: int
+    rate_hz: float
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+    bound_ns: int | None
+    dropped: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRow:
+    """A client and θ, its part of what the input stage served since the last look."""
+
+    client: str
+    address: str
+    rate_hz: float
+    theta: float
+    waiting: int
+    dropped: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """One look at a broker, compared with the one before."""
+
+    run: str
+    uptime_ns: int
+    input: str
+    output: str
+    topics: list[TopicRow]
+    clients: list[ClientRow]
+
+
+def activity(now: StatusIs, before: StatusIs | None = None) -> Activity:
+    """Rates since `before`; since the broker started if there is none, or if it was another run of it."""
+    if before is not None and before.run != now.run:
+        before = None
+    seconds = (now.uptime_ns - (0 if before is None else before.uptime_ns)) / 1e9
+    old_topics = {} if before is None else {one.topic: one for one in before.topics}
+    old_clients = {} if before is None else {one.client: one for one in before.clients}
+    topics = [topic_row(one, old_topics.get(one.topic), seconds) for one in now.topics]
+    served = {one.client: served_since(one, old_clients.get(one.client)) for one in now.clients}
+    total = sum(served.values())
+    clients = [client_row(one, served[one.client], total, seconds) for one in now.clients]
+    topics.sort(key=lambda row: (-row.rate_hz, row.topic))
+    clients.sort(key=lambda row: (-row.theta, row.client))
+    return Activity(now.run, now.uptime_ns, now.input, now.output, topics, clients)
+
+
+def topic_row(now: TopicStatus, before: TopicStatus | None, seconds: float) -> TopicRow:
+    """One topic; what came in counts, whether or not anybody wanted it."""
+    came = now.counters.get(CAME, 0) - (0 if before is None else before.counters.get(CAME, 0))
+    return TopicRow(
+        topic=now.topic,
+        publishers=now.publishers,
+        subscribers=now.subscribers,
+        rate_hz=per_second(came, seconds),
+        p50_ns=now.delay_p50_ns,
+        p99_ns=now.delay_p99_ns,
+        max_ns=now.delay_max_ns,
+        bound_ns=now.bound_ns,
+        dropped=losses(now.counters),
+    )
+
+
+def client_row(now: ClientStatus, served: int, total: int, seconds: float) -> ClientRow:
+    """One client among those that were served `total` messages."""
+    theta = served / total if total else 0.0
+    dropped = {reason: count for reason, count in now.dropped.items() if count}
+    return ClientRow(now.name, now.address, per_second(served, seconds), theta, now.waiting, dropped)
+
+
+def served_since(now: ClientStatus, before: ClientStatus | None) -> int:
+    """Messages of a client that were served since the last look."""
+    return now.served - (0 if before is None else before.served)
+
+
+def per_second(count: int, seconds: float) -> float:
+    """A rate; 0 in no time."""
+    return count / seconds if seconds > 0 else 0.0
+
+
+def losses(counters: dict[str, int]) -> dict[str, int]:
+    """The reasons for which messages were not delivered, with how many."""
+    return {reason: count for reason, count in counters.items() if count and reason not in NO_LOSS}
+
+
+def as_fields(seen: Activity) -> dict[str, Any]:
+    """The same for `--json`."""
+    return asdict(seen)
+
+
+def topic_cells(row: TopicRow) -> list[str]:
+    """The cells of a topic's row, for people."""
+    bound = "–" if row.bound_ns is None else show_ns(row.bound_ns)
+    times = [show_ns(row.p50_ns), show_ns(row.p99_ns), show_ns(row.max_ns)]
+    parties = f"{row.publishers}→{row.subscribers}"
+    return [row.topic, parties, show_rate(row.rate_hz), *times, bound, show_losses(row.dropped)]
+
+
+def client_cells(row: ClientRow) -> list[str]:
+    """The cells of a client's row, for people."""
+    theta = f"{100 * row.theta:.1f} %"
+    return [row.client, show_rate(row.rate_hz), theta, str(row.waiting), show_losses(row.dropped)]
+
+
+def show_rate(rate_hz: float) -> str:
+    """Messages per second in few digits."""
+    return f"{rate_hz:,.0f}/s" if rate_hz >= 10 or rate_hz == 0 else f"{rate_hz:.1f}/s"
+
+
+def show_losses(dropped: dict[str, int]) -> str:
+    """Losses by reason; a dash if there are none."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(dropped.items())) or "–"

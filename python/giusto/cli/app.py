@@ -1,0 +1,52 @@
+"""Which commands there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from giusto.cli import bench, broker, doctor, pub, sub, top
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: quick, and the same in a pipe
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def print_version(wanted: bool) -> None:
+    """Answer `--version` and end."""
+    if wanted:
+        from giusto import _core
+
+        print(f"giusto {_core.VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def giusto(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Publish/subscribe in strict time.
+
+    \b
+    Start with two terminals:
+      giusto broker
+      giusto sub 'ward/#'       and elsewhere: giusto pub ward/3/alarm 'SpO2 low'
+    """
+
+
+for command, examples, about in [
+    (broker.broker, broker.EXAMPLES, "Run a broker."),
+    (pub.pub, pub.EXAMPLES, "Publish messages on a topic."),
+    (sub.sub, sub.EXAMPLES, "Subscribe and print what arrives."),
+    (top.top, top.EXAMPLES, "Show topics and clients of a broker, live."),
+    (bench.bench, bench.EXAMPLES, "Measure latency and throughput."),
+    (doctor.doctor, doctor.EXAMPLES, "Check this machine, and say what to do."),
+]:
+    app.command(epilog=examples, short_help=about)(command)

@@ -1,0 +1,81 @@
+"""How a command ends when something goes wrong: one line on stderr, and an exit code for scripts.
+
+0    done, also when the reader of a pipe went away
+1    it failed: no broker, a refusal, a lost connection
+2    it was called wrongly: an unknown option, or a value that cannot be accepted
+130  Ctrl-C
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import typer
+
+from giusto.errors import GiustoError, InvalidInput
+
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def ending(error: BaseException) -> tuple[int, str] | None:
+    """Exit code and line for people; `None` for a bug, which should be seen whole."""
+    match error:
+        case KeyboardInterrupt():
+            return INTERRUPTED, ""
+        case BrokenPipeError():
+            return 0, ""
+        case InvalidInput():
+            return USAGE, str(error)
+        case GiustoError():
+            return FAILED, str(error)
+        case OSError():
+            where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+            return FAILED, f"{where}{error.strerror or error}"
+    return None
+
+
+def guarded(command: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """`command`, with every failure that is not a bug turned into its ending."""
+
+    @functools.wraps(command)
+    def run(*args: _Given.args, **options: _Given.kwargs) -> _Result:
+        try:
+            result = command(*args, **options)
+            sys.stdout.flush()
+            return result
+        except (KeyboardInterrupt, GiustoError, OSError) as error:
+            end = ending(error)
+            if isinstance(error, BrokenPipeError):
+                silence_stdout()
+            if end is None:
+                raise
+            code, line = end
+            if line:
+                complain(line)
+            raise typer.Exit(code) from None
+
+    return run
+
+
+def complain(line: str) -> None:
+    """An error for people, apart from what the command prints."""
+    print(f"giusto: {line}", file=sys.stderr)
+
+
+def say(line: str) -> None:
+    """A remark for people, apart from what the command prints."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def silence_stdout() -> None:
+    """Let nothing else fail when the interpreter flushes what nobody reads any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

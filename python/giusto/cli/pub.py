@@ -1,0 +1,105 @@
+"""`giusto pub`: publishes what it is given, once, at a rate, or line by line."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+import typer
+
+from giusto.cli import options
+from giusto.cli.exits import guarded, say
+from giusto.errors import InvalidInput
+
+EXAMPLES = """\b
+Examples:
+  giusto pub ward/3/alarm 'SpO2 low'
+  giusto pub ward/3/alarm low --attribute spo2=82 --priority 7
+  giusto pub load --rate 1000/s --count 10000 --size 128
+  tail -f /var/log/syslog | giusto pub log/syslog -"""
+
+FILLER = b"giusto "
+
+
+@guarded
+def pub(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="A topic, such as ward/3/alarm.")],
+    payload: Annotated[
+        str | None,
+        typer.Argument(metavar="PAYLOAD", help="Text to publish; - publishes each line of stdin."),
+    ] = None,
+    address: options.Address = options.ADDRESS,
+    name: options.Name = None,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", "-r", metavar="RATE", help="Repeat: 100/s, 5/10ms, or a number per second."),
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option(
+            "--count", "-n", metavar="N", help="Publish so many messages. [default: 1; no end with --rate]"
+        ),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(metavar="BYTES", help="Publish so many bytes instead of a text.")
+    ] = None,
+    priority: Annotated[
+        int, typer.Option("--priority", "-p", metavar="0-7", help="7 is the most urgent.")
+    ] = 0,
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attribute",
+            "-A",
+            metavar="NAME=VALUE",
+            help="A value that filters can look at; may be repeated.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of no use to anyone after that time, such as 50ms.")
+    ] = None,
+) -> None:
+    """Publish messages on a topic.
+
+    Says on stderr how many were published. With a rate, messages are due at fixed instants: a late one does
+    not delay those after it.
+    """
+    from giusto.cli.lines import attribute as parse
+    from giusto.cli.pace import pace, wait_until
+    from giusto.cli.remarks import connected
+    from giusto.contract import Offer
+
+    plan = pace(rate, count, alone=None if payload == "-" else 1)
+    messages = payloads(payload, size, sys.stdin.buffer)
+    attributes = dict(map(parse, attribute or [])) or None
+    sent = 0
+    with connected(address, name) as bus:
+        publisher = bus.advertise(topic, Offer(timeout=timeout))
+        try:
+            for due_ns, message in zip(plan.due_ns(time.monotonic_ns()), messages, strict=False):
+                wait_until(due_ns)
+                publisher.publish(
+                    message,
+                    priority=priority,
+                    attributes=attributes,
+                    intended_ns=due_ns if rate is not None else None,
+                )
+                sent += 1
+        finally:
+            say(f"published {sent:,} {'message' if sent == 1 else 'messages'} on {topic}")
+
+
+def payloads(payload: str | None, size: int | None, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The payloads to publish: the lines of stdin for `-`, else the same one without end."""
+    if size is not None:
+        if payload is not None:
+            raise InvalidInput("--size", size, "no PAYLOAD beside it")
+        if size < 0:
+            raise InvalidInput("--size", size, "at least 0 bytes")
+        return itertools.repeat((FILLER * (size // len(FILLER) + 1))[:size])
+    if payload == "-":
+        return (line.removesuffix(b"\n").removesuffix(b"\r") for line in lines)
+    return itertools.repeat((payload or "").encode("utf-8", "surrogateescape"))

@@ -1,0 +1,116 @@
+"""`giusto top`: looks at a broker again and again, and shows what happened in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from giusto.cli import options
+from giusto.cli.exits import guarded
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from giusto.cli.activity import Activity
+
+EXAMPLES = """\b
+Examples:
+  giusto top
+  giusto top --once
+  giusto top --interval 5s --json | jq '.topics[] | {topic, p99_ns}'"""
+
+# A pipe has no width: room for long names.
+PIPE_COLUMNS = 200
+TOPIC_COLUMNS = ("topic", "pub→sub", "rate", "p50", "p99", "max", "bound", "dropped")
+CLIENT_COLUMNS = ("client", "served", "θ", "waiting", "dropped")
+
+
+@guarded
+def top(
+    address: options.Address = options.ADDRESS,
+    interval: Annotated[str, typer.Option("--interval", "-i", metavar="TIME", help="Look so often.")] = "1s",
+    count: Annotated[
+        int | None, typer.Option("--count", "-n", metavar="N", help="End after so many looks.")
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="One look, with rates since the broker started.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per look.")] = False,
+) -> None:
+    """Show the topics and clients of a broker, live.
+
+    For each topic: publishers and subscribers, messages per second, delay within the broker (from arrival to
+    departure, since it started), the bound that was proved, and what was dropped by reason. For each client:
+    θ, its part of what the input stage served.
+    """
+    from giusto.cli.activity import activity, as_fields
+    from giusto.client import connect
+    from giusto.contract import duration_ns
+
+    interval_ns = duration_ns(interval, "--interval", least_ns=10_000_000)
+    with (
+        connect(address, name=f"giusto-top-{os.getpid()}") as bus,
+        screen(live=not once and not as_json) as show,
+    ):
+        before = None if once else bus.status()
+        looks = 1 if once else count
+        while looks is None or looks > 0:
+            if before is not None:
+                time.sleep(interval_ns / 1e9)
+            now = bus.status()
+            seen = activity(now, before)
+            if as_json:
+                print(json.dumps(as_fields(seen), ensure_ascii=False), flush=True)
+            else:
+                show(tables(seen))
+            before, looks = now, None if looks is None else looks - 1
+
+
+@contextmanager
+def screen(*, live: bool) -> Iterator[Callable[[RenderableType], None]]:
+    """How to show something: in place of what was shown before in a terminal, below it elsewhere."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_COLUMNS
+    if not live or not console.is_terminal:
+        yield console.print
+        return
+    with Live(console=console, auto_refresh=False, screen=True) as display:
+        yield lambda shown: display.update(shown, refresh=True)
+
+
+def tables(seen: Activity) -> RenderableType:
+    """A line about the broker, its topics, its clients."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from giusto.cli.activity import client_cells, topic_cells
+    from giusto.contract import show_ns
+
+    head = f"run {seen.run[:8]}, up {show_ns(seen.uptime_ns)}, input {seen.input}, output {seen.output}"
+    topics = table(TOPIC_COLUMNS, [topic_cells(row) for row in seen.topics])
+    clients = table(CLIENT_COLUMNS, [client_cells(row) for row in seen.clients])
+    return Group(Text(head), topics, clients)
+
+
+def table(columns: tuple[str, ...], rows: list[list[str]]) -> RenderableType:
+    """A plain table: names to the left, numbers to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        ends = number in (0, len(columns) - 1)
+        made.add_column(column, justify="left" if ends else "right", no_wrap=not ends, overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    return made

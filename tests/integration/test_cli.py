@@ -1,0 +1,260 @@
+"""The command `giusto`, as people use it: real processes, pipes and signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from giusto.client import connect
+from giusto.client.events import Matchedness
+
+GIUSTO = [sys.executable, "-m", "giusto"]
+# Not a limit on speed: a command that never ends must not stop the test run.
+WATCHDOG = 120
+Process = subprocess.Popen[str]
+
+
+def environment(address: str | None = None) -> dict[str, str]:
+    """Nothing but the address reaches the command from the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIUSTO_")}
+    return kept if address is None else {**kept, "GIUSTO_ADDRESS": address}
+
+
+def start(*words: str, address: str | None = None, **options: Any) -> Process:
+    return subprocess.Popen(
+        [*GIUSTO, *words],
+        env=environment(address),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def run(*words: str, address: str | None = None, text: str = "") -> tuple[int, str, str]:
+    done = subprocess.run(
+        [*GIUSTO, *words],
+        env=environment(address),
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WATCHDOG,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@contextmanager
+def started(*words: str, address: str | None = None) -> Iterator[Process]:
+    process = start(*words, address=address)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A broker in a process of its own."""
+    with started("broker", "--listen", "tcp://127.0.0.1:0") as broker:
+        assert broker.stdout is not None
+        ready, _, where = broker.stdout.readline().strip().partition(" ")
+        assert ready == "ready"
+        yield where
+
+
+Await = Callable[[str], None]
+
+
+@pytest.fixture
+def subscribed(address: str) -> Await:
+    """Returns when somebody is subscribed to a topic."""
+
+    def wait(topic: str) -> None:
+        with connect(address) as bus, bus.advertise(topic) as publisher:
+            while publisher.matched == 0:
+                while not isinstance(bus.events.receive(timeout=WATCHDOG), Matchedness):
+                    pass
+
+    return wait
+
+
+def test_what_is_published_in_one_terminal_is_printed_in_another(address: str, subscribed: Await) -> None:
+    with started("sub", "ward/+/alarm", "--count", "2", address=address) as sub:
+        subscribed("ward/3/alarm")
+        assert run("pub", "ward/3/alarm", "SpO2 low", address=address) == (
+            0,
+            "",
+            "published 1 message on ward/3/alarm\n",
+        )
+        run("pub", "ward/4/alarm", "pulse", "-A", "pulse=180", address=address)
+        out, error = sub.communicate(timeout=WATCHDOG)
+    first, second = out.splitlines()
+    assert first.startswith("ward/3/alarm  SpO2 low  (")
+    assert second.startswith("ward/4/alarm  pulse  pulse=180  (")
+    assert (sub.returncode, error) == (0, "")
+
+
+def test_json_lines_of_what_a_filter_lets_through(address: str, subscribed: Await) -> None:
+    with started("sub", "f", "--filter", "n > 1", "--json", "--count", "1", address=address) as sub:
+        subscribed("f")
+        for number in ("1", "2"):
+            run("pub", "f", f"message {number}", "--attribute", f"n={number}", "-p", "7", address=address)
+        line = json.loads(sub.communicate(timeout=WATCHDOG)[0])
+    assert (line["topic"], line["payload"], line["priority"]) == ("f", "message 2", 7)
+    assert line["attributes"] == {"n": 2}
+    assert line["latency_ns"] == line["received_ns"] - line["sent_ns"]
+
+
+def test_each_line_of_stdin_is_a_message(address: str, subscribed: Await) -> None:
+    with started("sub", "l", "--raw", "--count", "3", address=address) as sub:
+        subscribed("l")
+        assert run("pub", "l", "-", address=address, text="one\ntwo\n\n")[0] == 0
+        assert sub.communicate(timeout=WATCHDOG)[0] == "one\ntwo\n\n"
+
+
+def test_a_rate_a_count_and_a_size(address: str, subscribed: Await) -> None:
+    with started("sub", "r", "--json", "--count", "20", address=address) as sub:
+        subscribed("r")
+        run("pub", "r", "--rate", "1000/s", "--count", "20", "--size", "33", address=address)
+        messages = [json.loads(line) for line in sub.communicate(timeout=WATCHDOG)[0].splitlines()]
+    assert [message["sequence"] for message in messages] == list(range(20))
+    assert {len(message["payload"]) for message in messages} == {33}
+
+
+def test_ctrl_c_ends_a_waiting_subscriber_without_a_traceback(address: str, subscribed: Await) -> None:
+    with started("sub", "c", address=address) as sub:
+        subscribed("c")
+        sub.send_signal(signal.SIGINT)
+        out, error = sub.communicate(timeout=WATCHDOG)
+    assert (sub.returncode, out, error) == (130, "", "")
+
+
+def test_a_reader_that_goes_away_ends_the_subscriber_quietly(address: str, subscribed: Await) -> None:
+    with started("sub", "p", address=address) as sub:
+        subscribed("p")
+        assert sub.stdout is not None
+        sub.stdout.close()
+        with connect(address) as bus, bus.advertise("p") as publisher:
+            publisher.publish(b"nobody reads this")
+            bus.flush()
+        assert sub.wait(WATCHDOG) == 0
+        assert sub.stderr is not None
+        assert sub.stderr.read() == ""
+
+
+def test_nothing_for_too_long_is_a_failure(address: str) -> None:
+    code, out, error = run("sub", "silence", "--timeout", "50ms", address=address)
+    assert (code, out) == (1, "")
+    assert error == "giusto: subscription to silence: nothing after 0.05 s\n"
+
+
+def test_top_shows_topics_and_clients(address: str) -> None:
+    with connect(address, name="monitor") as bus, bus.advertise("top/topic") as publisher:
+        publisher.publish(b"x")
+        bus.status()
+        code, out, _ = run("top", "--once", "--json", address=address)
+        seen = json.loads(out)
+        assert code == 0
+        assert "top/topic" in [row["topic"] for row in seen["topics"]]
+        assert "monitor" in [row["client"] for row in seen["clients"]]
+        code, out, _ = run("top", "--count", "1", "--interval", "20ms", address=address)
+    assert code == 0
+    assert "top/topic" in out
+    assert "monitor" in out
+    assert "\x1b" not in out, "a pipe gets no colours"
+
+
+def test_a_measurement_of_a_broker_of_its_own() -> None:
+    code, out, error = run("bench", "--local", "-r", "500/s", "-d", "200ms", "--warm-up", "100ms", "--json")
+    assert (code, error) == (0, "")
+    fields = json.loads(out)
+    assert (fields["sent"], fields["received"], fields["measured"], fields["lost"]) == (150, 150, 100, 0)
+    latency = fields["latency_from_intended"]
+    assert 0 < latency["min_ns"] <= latency["p50_ns"] <= latency["p99.99_ns"] <= latency["max_ns"]
+    assert fields["latency_from_sent"]["min_ns"] <= latency["min_ns"]
+
+
+def test_a_measurement_as_fast_as_possible(address: str) -> None:
+    code, out, _ = run(
+        "bench", "--rate", "max", "--batch", "16", "-d", "100ms", "--warm-up", "0s", address=address
+    )
+    assert code == 0
+    assert "received " in out
+    assert " p99.99 " in out
+
+
+@pytest.mark.parametrize("command", ["pub", "sub", "top", "bench"])
+def test_without_a_broker_one_line_says_what_to_do(command: str) -> None:
+    words = {"pub": ["t", "x"], "sub": ["t"]}.get(command, [])
+    code, out, error = run(command, *words, address="giusto://127.0.0.1:1")
+    assert (code, out) == (1, "")
+    assert error.count("\n") == 1
+    assert error.startswith("giusto: no broker at giusto://127.0.0.1:1: ")
+    assert "giusto broker" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["pub"], "TOPIC"),
+        (["nonsense"], "nonsense"),
+        (["sub", "t", "--count", "0"], "--count = 0: expected at least 1"),
+        (["pub", "t", "--rate", "fast"], "--rate = fast: expected a rate"),
+        (["bench", "--local", "--size", "-1"], "--size = -1"),
+        (["broker", "--input", "best"], "broker.input = best"),
+        (["broker", "--config", "missing.toml"], "config = missing.toml"),
+    ],
+)
+def test_a_wrong_call_is_explained_and_ends_with_2(words: list[str], problem: str) -> None:
+    code, out, error = run(*words)
+    assert (code, out) == (2, "")
+    assert problem in error
+    assert "Traceback" not in error
+
+
+def test_a_broker_takes_its_settings_from_a_file_and_ends_in_good_order(tmp_path: Path) -> None:
+    settings = tmp_path / "giusto.toml"
+    settings.write_text(f'[broker]\nlisten = ["unix://{tmp_path}/socket"]\ninput = "fair"\n')
+    with started("broker", "--config", str(settings)) as broker:
+        assert broker.stdout is not None
+        where = broker.stdout.readline().split()[1]
+        assert where == f"giusto+unix://{tmp_path}/socket"
+        assert json.loads(run("top", "--once", "--json", address=where)[1])["input"] == "fair"
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(WATCHDOG) == 0
+
+
+def test_an_address_that_is_taken_is_a_failure(address: str) -> None:
+    taken = address.replace("giusto://", "tcp://")
+    code, out, error = run("broker", "--listen", taken)
+    assert (code, out) == (1, "")
+    assert error.count("\n") == 1
+    assert "listen[0]" in error
+
+
+def test_the_doctor_knows_a_broker_when_it_meets_one(address: str) -> None:
+    port = address.removeprefix("giusto://")
+    code, out, error = run("doctor", "--port", port, "--json")
+    assert (code, error) == (0, "")
+    found = {finding["what"]: finding["found"] for finding in json.loads(out)}
+    assert found[f"port {port}"] == "a giusto broker answers"
+    assert "\x1b" not in run("doctor", "--port", port)[1]
+
+
+def test_help_is_quick_because_it_loads_nothing_heavy() -> None:
+    heavy = {"rich", "msgspec", "asyncio", "giusto._core", "giusto.client", "giusto.broker"}
+    code = f"import sys, giusto.cli.app; print(sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
