@@ -109,7 +109,8 @@ def test_what_is_not_there_is_unknown(plane: _core.MemoryPlane) -> None:
         plane.connect(conn, "b")
     plane.close(conn, 6, "enough")
     (last,) = frames(plane.drain(0, conn))
-    assert isinstance(last, _core.Failure) and (last.code, last.text) == (6, "enough")
+    assert isinstance(last, _core.Failure)
+    assert (last.code, last.text) == (6, "enough")
     for call in (
         lambda: plane.subscribe(conn, "#"),
         lambda: plane.close(conn, 0, ""),
@@ -170,7 +171,8 @@ def test_a_wait_for_events_ends_when_somebody_wakes_it(running: _core.Plane) -> 
 
 def test_a_plane_says_where_it_listens_and_which_thread_it_is(running: _core.Plane) -> None:
     (address,) = running.addresses
-    assert address.startswith("tcp://127.0.0.1:") and not address.endswith(":0")
+    assert address.startswith("tcp://127.0.0.1:")
+    assert not address.endswith(":0")
     assert running.thread_id != threading.get_native_id()
 
 

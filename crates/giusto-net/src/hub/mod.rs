@@ -42,6 +42,7 @@ pub use status::{ClientStatus, LossOf, Refusals, TopicStatus};
 use conn::{Conn, Conns, State};
 use credit::Flows;
 use delay::Delays;
+use receive::CONTROL_BYTES_MAX;
 
 /// Numbers in error frames.
 pub mod code {
@@ -121,12 +122,14 @@ pub struct Hub {
     config: HubConfig,
     engine: Engine,
     decoder: Decoder,
+    /// For those who are not clients yet.
+    narrow: Decoder,
     conns: Conns,
     flows: Flows,
     /// The connection of each client of the engine.
     conn_of: Vec<Option<ConnId>>,
     /// Connections that have something to send, each once.
-    dirty: Vec<ConnId>,
+    dirty: VecDeque<ConnId>,
     news: News,
     /// Instants at which handshakes must be over, and last frames sent: both in order, since the spans are constant.
     handshakes: VecDeque<(Nanos, ConnId)>,
@@ -144,10 +147,11 @@ impl Hub {
         Ok(Self {
             engine: Engine::new(config.engine.clone())?,
             decoder: Decoder::new(config.frame_limit_bytes),
+            narrow: Decoder::new(config.frame_limit_bytes.min(CONTROL_BYTES_MAX)),
             conns: Conns::default(),
             flows: Flows::default(),
             conn_of: Vec::new(),
-            dirty: Vec::new(),
+            dirty: VecDeque::new(),
             news: News::default(),
             handshakes: VecDeque::new(),
             farewells: VecDeque::new(),
@@ -216,7 +220,7 @@ impl Hub {
     /// A connection that has something to send, if there is one.
     #[inline]
     pub fn pop_dirty(&mut self) -> Option<ConnId> {
-        while let Some(id) = self.dirty.pop() {
+        while let Some(id) = self.dirty.pop_front() {
             if let Some(conn) = self.conns.get_mut(id) {
                 conn.dirty = false;
                 return Some(id);
@@ -394,8 +398,8 @@ fn pop_due(queue: &mut VecDeque<(Nanos, ConnId)>, now: Nanos) -> Option<ConnId> 
 }
 
 #[inline]
-fn mark(dirty: &mut Vec<ConnId>, conn: &mut Conn) {
+fn mark(dirty: &mut VecDeque<ConnId>, conn: &mut Conn) {
     if !std::mem::replace(&mut conn.dirty, true) {
-        dirty.push(conn.id);
+        dirty.push_back(conn.id);
     }
 }
