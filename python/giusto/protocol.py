@@ -268,6 +268,8 @@ class Closing(Wire, frozen=True):
 
 AnyNotice: TypeAlias = TopicIs | SourceIs | Matched | Dropped | Closing
 
+# What msgspec raises for bytes that are no message; text that is no UTF-8 is not among its own errors.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _Kind = TypeVar("_Kind")
 
 _encoder = msgspec.msgpack.Encoder()
@@ -293,5 +295,5 @@ def decode_reply(body: bytes) -> AnyAnswer | AnyNotice:
 def _decode(decoder: msgspec.msgpack.Decoder[_Kind], body: bytes) -> _Kind:
     try:
         return decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ProtocolError(f"control frame: {error}", 8) from None

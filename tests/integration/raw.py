@@ -10,7 +10,17 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from giusto import _core
-from giusto.protocol import AnyAnswer, AnyNotice, Connect, Connected, Request, Wire, decode_reply, encode
+from giusto.protocol import (
+    AnyAnswer,
+    AnyNotice,
+    Connect,
+    Connected,
+    Failed,
+    Request,
+    Wire,
+    decode_reply,
+    encode,
+)
 
 # How long a test waits for what must come: far beyond any machine's stall.
 WATCHDOG_S = 60.0
@@ -68,9 +78,13 @@ class RawClient:
         self.socket = dial(address)
         self._decoder = _core.FrameDecoder()
         self._request = 0
-        self.socket.sendall(_core.encode_hello())
-        assert isinstance(self.frame(), _core.Hello)
-        self.connected = self.ask(Connected, Connect(id=0, name=name, version="test", udp_port=udp_port))
+        try:
+            self.socket.sendall(_core.encode_hello())
+            assert isinstance(self.frame(), _core.Hello)
+            self.connected = self.ask(Connected, Connect(id=0, name=name, version="test", udp_port=udp_port))
+        except BaseException:
+            self.close()
+            raise
 
     def frame(self) -> Any:
         """The next frame; `None` at the end of the connection."""
@@ -100,6 +114,7 @@ class RawClient:
             reply = self.reply()
             if isinstance(reply, kind) and wanted(reply):
                 return reply
+            assert not isinstance(reply, Failed), reply
 
     def send(self, request: Request) -> None:
         self.socket.sendall(_core.encode_control(encode(request)))

@@ -74,7 +74,7 @@ impl Memory {
 
     /// What the control plane has not been told yet.
     pub fn events(&mut self) -> Vec<Event> {
-        self.hub.events().drain(..).collect()
+        self.hub.events().into()
     }
 
     /// A call of the control plane.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from giusto.errors import GiustoError, ProtocolError
-from giusto.protocol import Failed, Request, decode_request
+from giusto.protocol import UNREADABLE, Failed, Request, decode_request
 
 BODY_BYTES_MAX = 65_536
 
@@ -25,7 +25,7 @@ def readable_id(body: bytes) -> int | None:
     """The id of a request that may be wrong otherwise."""
     try:
         return _any_request.decode(body).id
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

@@ -60,6 +60,9 @@ pub(super) struct Conn {
     pub(super) flows: Vec<FlowId>,
     /// Messages of flows that have ended.
     pub(super) served: u64,
+    /// Control frames of this connection in the batch of news that was being filled.
+    pub(super) asked: u32,
+    pub(super) asked_in: u64,
 }
 
 #[derive(Debug)]
@@ -99,6 +102,8 @@ impl Conns {
             deferrals: 0,
             flows: Vec::new(),
             served: 0,
+            asked: 0,
+            asked_in: 0,
         }));
         match self.places.get_mut(slot) {
             Some(place) => *place = conn,

@@ -20,6 +20,7 @@ mod control;
 mod credit;
 mod delay;
 mod fill;
+mod news;
 mod receive;
 mod status;
 
@@ -34,6 +35,7 @@ use giusto_core::output::Overflow;
 
 pub use conn::ConnId;
 pub use fill::Filled;
+pub(crate) use news::News;
 pub use receive::{Hold, Received};
 pub use status::{ClientStatus, LossOf, Refusals, TopicStatus};
 
@@ -128,7 +130,7 @@ pub struct Hub {
     conn_of: Vec<Option<ConnId>>,
     /// Connections that have something to send, each once.
     dirty: VecDeque<ConnId>,
-    events: VecDeque<Event>,
+    news: News,
     /// Instants at which handshakes must be over, and last frames sent: both in order, since the spans are constant.
     handshakes: VecDeque<(Nanos, ConnId)>,
     farewells: VecDeque<(Nanos, ConnId)>,
@@ -150,7 +152,7 @@ impl Hub {
             flows: Flows::default(),
             conn_of: Vec::new(),
             dirty: VecDeque::new(),
-            events: VecDeque::new(),
+            news: News::default(),
             handshakes: VecDeque::new(),
             farewells: VecDeque::new(),
             datagram_peers: HashMap::new(),
@@ -170,7 +172,7 @@ impl Hub {
         }
         let conn = self.conns.insert();
         self.handshakes.push_back((now.saturating_add(self.config.handshake_ns), conn));
-        self.events.push_back(Event::Opened { conn, address });
+        self.news.push(Event::Opened { conn, address });
         self.enqueue(conn, &Frame::Hello(Hello { version: VERSION }));
         Some(conn)
     }
@@ -180,7 +182,7 @@ impl Hub {
         self.disconnect(conn);
         let Some(gone) = self.conns.remove(conn) else { return };
         let reason = gone.reason.unwrap_or_else(|| reason.to_owned());
-        self.events.push_back(Event::Closed { conn, reason });
+        self.news.push(Event::Closed { conn, reason });
     }
 
     /// Spends one quantum of the processor; false when nothing waits.
@@ -266,13 +268,18 @@ impl Hub {
     }
 
     /// What the control plane has not been told yet.
-    pub fn events(&mut self) -> &mut VecDeque<Event> {
-        &mut self.events
+    pub fn events(&mut self) -> VecDeque<Event> {
+        self.news.take()
+    }
+
+    /// The same, where it waits.
+    pub(crate) fn news(&mut self) -> &mut News {
+        &mut self.news
     }
 
     /// Whether the control plane is told less than happens: new connections should wait.
     pub fn is_deaf(&self) -> bool {
-        self.events.len() >= self.config.control_capacity
+        self.news.is_full(self.config.control_capacity)
     }
 
     /// Whether nothing waits in any queue, and no connection has something to send.

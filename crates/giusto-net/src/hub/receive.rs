@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use giusto_core::engine::IngestError;
-use giusto_core::frame::{Data, Decoded, Frame, Hello, PREFIX_BYTES, Probe, VERSION};
+use giusto_core::frame::{Data, Decoded, Frame, Hello, Kind, PREFIX_BYTES, Probe, VERSION};
 use giusto_core::id::{ClientId, FlowId, Nanos};
 
 use super::conn::ConnId;
@@ -13,6 +13,14 @@ use super::{Event, Hub, State, code};
 pub(super) const CONTROL_BYTES_MAX: u32 = 1 << 16;
 /// Bytes of control frames that may wait for a connection before it is not read any more.
 const OUTBOX_READ_MAX: usize = 1 << 20;
+
+/// Longest frame of a connection that is no client yet, and longest control frame of one that is. The control plane
+/// refuses shorter ones too, but in words.
+const GREETING_BYTES_MAX: usize = 65_536 + PREFIX_BYTES;
+const CONTROL_BYTES_MAX: usize = 1 << 20;
+
+/// Control frames of one connection that the control plane is given at a time.
+const ASKED_MAX: u32 = 64;
 
 /// Why the connection should not be read for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +66,14 @@ impl Hub {
             let rest = &bytes[received.consumed..];
             let (frame, consumed) = match decoder.decode(rest) {
                 Ok(Decoded::Frame { frame, consumed }) => (frame, consumed),
-                Ok(Decoded::Incomplete { needed }) => {
+                Ok(Decoded::Incomplete { needed }) if needed <= limit_bytes(client, rest) => {
                     received.needed = needed;
                     return received;
+                }
+                Ok(Decoded::Incomplete { needed }) => {
+                    let limit = limit_bytes(client, rest);
+                    self.refuse(now, id, &format!("a frame of {needed} bytes: at most {limit} here"));
+                    return Received { consumed: bytes.len(), ..received };
                 }
                 Err(error) => {
                     self.refuse(now, id, &error.to_string());
@@ -126,9 +139,9 @@ impl Hub {
                 self.break_off(now, id, code::PROTOCOL, &problem)
             }
             (_, Frame::Control(_) | Frame::Probe(_)) if outbox_bytes > OUTBOX_READ_MAX => Next::Wait,
-            (_, Frame::Control(_)) if self.is_deaf() => Next::Wait,
+            (_, Frame::Control(_)) if self.is_deaf() || !self.may_ask(id) => Next::Wait,
             (_, Frame::Control(body)) => {
-                self.events.push_back(Event::Control { conn: id, body: body.to_vec() });
+                self.news.push(Event::Control { conn: id, body: body.to_vec() });
                 Next::Go
             }
             (State::Greeted, _) => {
@@ -141,6 +154,18 @@ impl Hub {
             // A broker is not held back by credits: its output queues have policies.
             (_, Frame::Credit(_) | Frame::Data(_)) => Next::Go,
         }
+    }
+
+    /// Whether the connection may have another control frame in this batch; it has then.
+    fn may_ask(&mut self, id: ConnId) -> bool {
+        let batch = self.news.batch();
+        self.conns.get_mut(id).is_some_and(|conn| {
+            if conn.asked_in != batch {
+                (conn.asked, conn.asked_in) = (0, batch);
+            }
+            conn.asked += 1;
+            conn.asked <= ASKED_MAX
+        })
     }
 
     fn greet(&mut self, now: Nanos, id: ConnId, hello: Hello) -> Next {
@@ -199,5 +224,14 @@ impl Hub {
             }
             bytes = &bytes[consumed..];
         }
+    }
+}
+
+/// How long a frame that starts with `start` may be: nobody waits for more than will be looked at.
+fn limit_bytes(client: Option<ClientId>, start: &[u8]) -> usize {
+    match start.get(4) {
+        _ if client.is_none() => GREETING_BYTES_MAX,
+        Some(&kind) if kind == Kind::Control as u8 => CONTROL_BYTES_MAX,
+        _ => usize::MAX,
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use giusto_core::id::Nanos;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use crate::hub::{Event, Hub};
+use crate::hub::{Event, Hub, News};
 
 /// Something to be done by the data thread.
 type Call = Box<dyn FnOnce(&mut Hub, Nanos) + Send>;
@@ -54,7 +54,7 @@ pub(super) struct Mailbox {
     room: Condvar,
     /// Rung for the data thread.
     work: Bell,
-    events: Mutex<Vec<Event>>,
+    events: Mutex<VecDeque<Event>>,
     /// Rung for whoever waits for events.
     news: Bell,
     /// The data thread could not hand over its events, and wants to know when there is room.
@@ -134,7 +134,7 @@ impl Mailbox {
         if self.hungry.swap(false, Ordering::AcqRel) {
             self.work.ring();
         }
-        Some(events)
+        Some(events.into())
     }
 
     /// Ends a wait for events.
@@ -162,22 +162,19 @@ impl Mailbox {
         calls.stop
     }
 
-    /// Hands events over, unless as many wait as may; whether there were some and they have gone.
-    pub(super) fn hand_over(&self, events: &mut VecDeque<Event>) -> bool {
-        if events.is_empty() {
+    /// Hands events over, unless the last ones still wait; whether there were some and they have gone.
+    pub(super) fn hand_over(&self, news: &mut News) -> bool {
+        if news.is_empty() {
             return false;
         }
         let mut waiting = lock(&self.events);
-        if waiting.len() >= self.capacity {
+        if !waiting.is_empty() {
             self.hungry.store(true, Ordering::Release);
             return false;
         }
-        let first = waiting.is_empty();
-        waiting.extend(events.drain(..));
+        *waiting = news.take();
         drop(waiting);
-        if first {
-            self.news.ring();
-        }
+        self.news.ring();
         true
     }
 

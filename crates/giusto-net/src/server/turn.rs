@@ -123,7 +123,7 @@ impl Turner {
             }
         }
         self.part(self.stop_ns.unwrap_or(0));
-        self.mailbox.hand_over(self.hub.events());
+        self.mailbox.hand_over(self.hub.news());
     }
 
     /// One turn; true if there was nothing to do.
@@ -138,7 +138,7 @@ impl Turner {
         self.flush();
         self.expire(now);
         // Who had to wait for the control plane can go on.
-        self.eager = self.mailbox.hand_over(self.hub.events()) && !self.busy.is_empty();
+        self.eager = self.mailbox.hand_over(self.hub.news()) && !self.busy.is_empty();
         count == 0 && !stepped
     }
 
@@ -286,6 +286,8 @@ impl Turner {
         let end_ns = clock::now().saturating_add(drain_ns);
         self.sockets.stop_listening();
         self.sockets.hold_all();
+        // Who has broken an offer is not read again either.
+        self.penalties.clear();
         self.turn_until(end_ns, |turner| turner.hub.is_drained());
         let now = clock::now();
         for id in self.hub.connections() {
