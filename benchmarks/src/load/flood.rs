@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> io::Result<Outcome> {
     let beside = Window::after(alone.to_ns, arguments.window);
     let windows = [alone, beside];
     let (total, flow, nice) = (Total::unknown(), Flow::default(), arguments.nice);
-    let (flood, tally) = thread::scope(|scope| {
+    let (flood, tally, late) = thread::scope(|scope| {
         let listener = scope.spawn(|| Tally::listen(quiet, &windows, &total));
         let drain = scope.spawn(|| give_way(nice).and_then(|()| flow.listen(busy)));
         let sender = scope.spawn(|| give_way(nice).and_then(|()| flow.send(flooder, alone.to_ns)));
@@ -41,12 +41,12 @@ pub(super) fn run(arguments: &Arguments) -> io::Result<Outcome> {
         total.set(publisher.sent());
         sleep_until(beside.to_ns + nanoseconds(SETTLE) / 3);
         flow.stop();
-        late?;
+        let late = late?;
         let rate = meter.join().map_err(|_| panicked())?;
         let flooder = sender.join().map_err(|_| panicked())??;
         let received = drain.join().map_err(|_| panicked())??;
         let tally = listener.join().map_err(|_| panicked())??;
-        io::Result::Ok(((rate, flooder.sent(), received), tally))
+        io::Result::Ok(((rate, flooder.sent(), received), tally, late))
     })?;
 
     let tallies = [tally];
@@ -54,6 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> io::Result<Outcome> {
     let mut outcome = Outcome::default();
     outcome.text("mode", "flood").text("peer", &arguments.name).count("rate", arguments.rate);
     outcome.delays("alone_", &Tally::delays(&tallies, 0)?).delays("beside_", &Tally::delays(&tallies, 1)?);
+    outcome.delays("sender_", &late);
     report(&mut outcome, publisher.sent(), &tallies);
     outcome.number("flood_rate", rate).count("flood_sent", flood_sent);
     outcome.count("flood_lost", flood_sent.saturating_sub(flood_received));

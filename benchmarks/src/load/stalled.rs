@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments) -> io::Result<Outcome> {
     let full_ns = reading.to_ns + BALLAST_SETTLES * nanoseconds(SETTLE);
     let windows = [reading, Window::after(full_ns, arguments.window)];
     let total = Total::unknown();
-    let (tallies, loaded) = thread::scope(|scope| {
+    let (tallies, loaded, late) = thread::scope(|scope| {
         let listen = |subscriber| scope.spawn(|| Tally::listen(subscriber, &windows, &total));
         let listeners: Vec<_> = others.into_iter().map(listen).collect();
         let stopped = scope.spawn(|| read_until(stopping, reading.to_ns));
@@ -44,16 +44,17 @@ pub(super) fn run(arguments: &Arguments) -> io::Result<Outcome> {
         total.set(publisher.sent());
         let joined = listeners.into_iter().map(|listener| listener.join().map_err(|_| panicked())?);
         let tallies = joined.collect::<io::Result<Vec<_>>>()?;
-        late?;
+        let late = late?;
         let loaded = loader.join().map_err(|_| panicked())??;
         // Held until here: its connection must stay open.
         drop(stopped.join().map_err(|_| panicked())??);
-        io::Result::Ok((tallies, loaded))
+        io::Result::Ok((tallies, loaded, late))
     })?;
 
     let mut outcome = Outcome::default();
     outcome.text("mode", "stalled").text("peer", &arguments.name).count("rate", arguments.rate);
     outcome.delays("reading_", &Tally::delays(&tallies, 0)?).delays("stalled_", &Tally::delays(&tallies, 1)?);
+    outcome.delays("sender_", &late);
     report(&mut outcome, publisher.sent(), &tallies);
     outcome.count("ballast", loaded);
     Ok(outcome)
