@@ -68,7 +68,7 @@ fn receive(connection: &Connection, key: u32) -> u64 {
     loop {
         match connection.wait(Some(deadline_ns), None, take) {
             Waited::Ready(sequence) => return sequence,
-            Waited::Interrupted => {}
+            Waited::Interrupted | Waited::Attention => {}
             other => panic!("{other:?}"),
         }
     }

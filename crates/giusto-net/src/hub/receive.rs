@@ -9,13 +9,11 @@ use giusto_core::id::{ClientId, FlowId, Nanos};
 use super::conn::ConnId;
 use super::{Event, Hub, State, code};
 
-/// Longest control frame. Strangers cannot make the broker keep more than that.
-pub(super) const CONTROL_BYTES_MAX: u32 = 1 << 16;
 /// Bytes of control frames that may wait for a connection before it is not read any more.
 const OUTBOX_READ_MAX: usize = 1 << 20;
 
 /// Longest frame of a connection that is no client yet, and longest control frame of one that is. The control plane
-/// refuses shorter ones too, but in words.
+/// refuses bodies of more than 65,536 bytes too, but in words.
 const GREETING_BYTES_MAX: usize = 65_536 + PREFIX_BYTES;
 const CONTROL_BYTES_MAX: usize = 1 << 20;
 
@@ -61,10 +59,9 @@ impl Hub {
             Some(conn) => conn.client,
             None => return Received { consumed: bytes.len(), ..received },
         };
-        let decoder = if client.is_some() { self.decoder } else { self.narrow };
         loop {
             let rest = &bytes[received.consumed..];
-            let (frame, consumed) = match decoder.decode(rest) {
+            let (frame, consumed) = match self.decoder.decode(rest) {
                 Ok(Decoded::Frame { frame, consumed }) => (frame, consumed),
                 Ok(Decoded::Incomplete { needed }) if needed <= limit_bytes(client, rest) => {
                     received.needed = needed;
@@ -134,7 +131,7 @@ impl Hub {
             (State::Hello, Frame::Hello(hello)) => self.greet(now, id, *hello),
             (State::Hello, _) => self.break_off(now, id, code::PROTOCOL, "the first frame is not a hello"),
             (_, Frame::Hello(_)) => self.break_off(now, id, code::PROTOCOL, "a second hello"),
-            (_, Frame::Control(body)) if body.len() > CONTROL_BYTES_MAX as usize => {
+            (_, Frame::Control(body)) if body.len() > CONTROL_BYTES_MAX => {
                 let problem = format!("control frame of {} bytes: at most {CONTROL_BYTES_MAX}", body.len());
                 self.break_off(now, id, code::PROTOCOL, &problem)
             }
