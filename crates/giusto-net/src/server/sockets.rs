@@ -17,6 +17,8 @@ use crate::hub::{ConnId, Filled, Hold, Hub, code};
 const ACCEPTS_MAX: usize = 64;
 /// Pause after the process has run out of file descriptors.
 const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
+/// Pause while the control plane has as many events as it may.
+const DEAF_PAUSE_NS: Nanos = 1_000_000;
 /// Bytes written to one client in one turn, but for the frame that exceeds it.
 const WRITE_BYTES: usize = 1 << 20;
 /// Datagrams read or written for one client in one turn.
@@ -96,7 +98,7 @@ impl Sockets {
         }
         for _ in 0..ACCEPTS_MAX {
             if hub.is_deaf() {
-                return self.pause_accepting(now);
+                return self.pause_accepting(now + DEAF_PAUSE_NS);
             }
             match self.listeners.get(index).map(Listener::accept) {
                 Some(Ok((fd, address))) => self.open(now, hub, fd, address),
@@ -105,7 +107,7 @@ impl Sockets {
                 Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Some(Err(_)) => {
                     hub.refusals().files += 1;
-                    return self.pause_accepting(now);
+                    return self.pause_accepting(now + ACCEPT_PAUSE_NS);
                 }
                 None => return,
             }
@@ -126,11 +128,11 @@ impl Sockets {
     }
 
     /// No descriptors or nobody who listens: asking again at once would only burn the processor.
-    fn pause_accepting(&mut self, now: Nanos) {
+    fn pause_accepting(&mut self, until_ns: Nanos) {
         for listener in self.listeners.iter().filter(|listener| !matches!(listener, Listener::Udp(_))) {
             let _ = epoll::delete(&self.epoll, listener);
         }
-        self.accepts_again_ns = Some(now + ACCEPT_PAUSE_NS);
+        self.accepts_again_ns = Some(until_ns);
     }
 
     pub(super) fn accepts_again_ns(&self) -> Option<Nanos> {
