@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypedDict, final
 
+from typing_extensions import disjoint_base
+
 SOURCE_DIGEST: str
 PROFILE: str
 VERSION: str
@@ -382,6 +384,7 @@ _Event: TypeAlias = (
     | tuple[Literal["closed"], int, str]
 )
 
+@disjoint_base
 class Door:
     """The calls that every data plane serves; each is done as a whole or refused as a whole."""
 

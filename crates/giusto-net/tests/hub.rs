@@ -72,6 +72,17 @@ fn a_frame_of_no_kind_is_refused() {
 }
 
 #[test]
+fn strangers_cannot_announce_long_frames_and_clients_no_long_control_frames() {
+    let answers = answer(&[hello(), vec![1, 0, 1, 0, 3, 0, 0, 0]].concat());
+    assert!(matches!(&answers[..], [Owned::Hello, Owned::Error(1, _)]), "{answers:?}");
+    let mut hub = hub();
+    let conn = client(&mut hub, "a");
+    hub.receive(0, conn, &control(&[0; 65_537]));
+    let problem = "control frame of 65537 bytes: at most 65536";
+    assert_eq!(sent(&mut hub, 0, conn), [Owned::Error(1, problem.into())]);
+}
+
+#[test]
 fn a_flow_of_somebody_else_is_refused() {
     let mut hub = hub();
     let (_, subscriber, _, flow) = pair(&mut hub, 8);
@@ -85,6 +96,7 @@ fn a_message_is_stamped_with_its_topic_and_source() {
     let mut hub = hub();
     let (publisher, subscriber, topic, flow) = pair(&mut hub, 8);
     hub.receive(10, publisher, &data(flow, 7, b"SpO2 low"));
+    while hub.pop_dirty().is_some() {}
     run(&mut hub, 11);
     assert_eq!(hub.pop_dirty(), Some(subscriber));
     let payload = b"SpO2 low".to_vec();
@@ -116,6 +128,23 @@ fn a_fill_stops_at_its_limit_and_goes_on_later() {
     assert_eq!(hub.pop_dirty(), Some(subscriber));
     assert_eq!(hub.fill(0, subscriber, &mut out, 1_000), Filled::All);
     assert_eq!(frames(&out).len(), 3);
+}
+
+#[test]
+fn a_write_in_the_midst_of_a_stream_is_put_off_a_few_times_and_no_other_write() {
+    let mut hub = hub();
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 1_000);
+    publish(&mut hub, publisher, flow, 100, b"x");
+    (0..7).for_each(|_| assert!(hub.step(0)));
+    assert!(!hub.defer(subscriber));
+    (0..13).for_each(|_| assert!(hub.step(0)));
+    let put_off = [(); 9].map(|()| hub.defer(subscriber));
+    assert_eq!(put_off, [true, true, true, true, true, true, true, false, true]);
+    hub.send(0, subscriber, b"urgent").unwrap();
+    assert!(!hub.defer(subscriber));
+    sent(&mut hub, 0, subscriber);
+    run(&mut hub, 0);
+    assert!(!hub.defer(subscriber));
 }
 
 #[test]

@@ -292,3 +292,15 @@ fn the_stream_of_a_client_is_read_in_any_pieces() {
     }
     assert_eq!(subscriber.payload(), b"drop by drop");
 }
+
+#[test]
+fn a_small_output_queue_loses_nothing_for_a_subscriber_that_reads() {
+    let engine = Config { output_capacity: 4, ..Config::default() };
+    let broker = Broker::new(tcp(HubConfig { engine, ..HubConfig::default() }));
+    let (mut publisher, mut subscriber) = (broker.client("publisher"), broker.client("subscriber"));
+    let (_, flow) = broker.flow(&publisher, "t", 1_024);
+    broker.subscribe(&subscriber, "t");
+    let bytes: Vec<u8> = (0..1_000).flat_map(|n| data(flow, n, &[0; 8])).collect();
+    assert!(publisher.send(&bytes));
+    (0..1_000).for_each(|_| assert_eq!(subscriber.payload().len(), 8));
+}

@@ -139,7 +139,7 @@ impl PyMemoryPlane {
         let config = hub_config(&options)?;
         options.finish("MemoryPlane")?;
         let memory = Memory::new(Hub::new(config).map_err(Raise::raise)?);
-        let door = PyClassInitializer::from(PyDoor { place: Place::Memory(Mutex::new(memory)) });
+        let door = PyClassInitializer::from(PyDoor { place: Place::Memory(Box::new(Mutex::new(memory))) });
         Ok(door.add_subclass(Self))
     }
 

@@ -199,9 +199,11 @@ impl Engine {
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let entry = self.tables.clients.get_mut(client.0);
         let admission = entry.map(|entry| {
-            if !std::mem::replace(&mut entry.ready, true) {
+            if entry.fresh == 0 {
                 self.ready.push(client);
             }
+            entry.fresh = entry.fresh.saturating_add(1);
+            self.crowded |= entry.fresh as usize * 2 >= self.config.output_capacity;
             entry.output.push(now, outgoing, &self.scratch.terms, &mut lost)
         });
         match admission {

@@ -100,6 +100,8 @@ pub struct Engine {
     overflowed: Vec<ClientId>,
     /// Clients for which something was queued since they were last named, each once.
     ready: Vec<ClientId>,
+    /// One of them has got half of what its queue holds.
+    crowded: bool,
     losses: Losses,
 }
 
@@ -135,6 +137,7 @@ impl Engine {
             scratch: Scratch::default(),
             overflowed: Vec::new(),
             ready: Vec::new(),
+            crowded: false,
             losses: Losses::default(),
         })
     }
@@ -173,9 +176,10 @@ impl Engine {
     /// A client for which something was queued since it was last named, if there is one.
     #[inline]
     pub fn pop_ready(&mut self) -> Option<ClientId> {
+        self.crowded = false;
         let client = self.ready.pop()?;
         if let Some(entry) = self.tables.clients.get_mut(client.0) {
-            entry.ready = false;
+            entry.fresh = 0;
         }
         Some(client)
     }
@@ -184,6 +188,12 @@ impl Engine {
     #[inline]
     pub fn ready_count(&self) -> usize {
         self.ready.len()
+    }
+
+    /// Whether a client should be named and its messages taken before more steps fill its queue.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.crowded
     }
 
     /// Messages that wait for the input stage.

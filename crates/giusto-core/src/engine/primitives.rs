@@ -71,7 +71,7 @@ impl Engine {
             live_flows: 0,
             pending: 0,
             overflowed: false,
-            ready: false,
+            fresh: 0,
             output,
             flows,
             subscriptions,

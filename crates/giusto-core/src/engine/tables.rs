@@ -88,8 +88,8 @@ pub(super) struct Client {
     pub(super) pending: u32,
     /// Its queue was full and nobody has been told yet.
     pub(super) overflowed: bool,
-    /// It is among those for which something was queued.
-    pub(super) ready: bool,
+    /// Messages queued for it since it was last named; if any, it is among the ready ones.
+    pub(super) fresh: u32,
     pub(super) output: OutputQueue,
     /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,

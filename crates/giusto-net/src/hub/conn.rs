@@ -55,6 +55,8 @@ pub(super) struct Conn {
     pub(super) farewell: Vec<u8>,
     pub(super) reason: Option<String>,
     pub(super) dirty: bool,
+    /// Times that a write was put off.
+    pub(super) deferrals: u8,
     pub(super) flows: Vec<FlowId>,
     /// Messages of flows that have ended.
     pub(super) served: u64,
@@ -94,6 +96,7 @@ impl Conns {
             farewell: Vec::new(),
             reason: None,
             dirty: false,
+            deferrals: 0,
             flows: Vec::new(),
             served: 0,
         }));

@@ -23,7 +23,32 @@ pub enum Filled {
     Last,
 }
 
+/// Messages for one client that are worth a write of their own.
+const BULK: usize = 256;
+/// Below this many a client is not in the midst of a stream, and waits for nothing.
+const FEW: usize = 8;
+/// Turns that a write is put off at most.
+const DEFERRALS_MAX: u8 = 7;
+
 impl Hub {
+    /// Whether to write to the connection in a later turn: it is in the midst of a stream, and more of that will
+    /// follow at once. A write costs as much as many messages; who gets few messages is not made to wait for that.
+    pub fn defer(&mut self, id: ConnId) -> bool {
+        let Some(conn) = self.conns.get_mut(id) else { return false };
+        let waiting = conn.client.map_or(0, |client| self.engine.waiting_for(client));
+        let enough = BULK.min(self.config.engine.output_capacity / 4);
+        let put_off = (FEW..enough).contains(&waiting)
+            && conn.outbox.is_empty()
+            && conn.state == State::Open
+            && conn.deferrals < DEFERRALS_MAX
+            && self.engine.waiting() > 0;
+        conn.deferrals = if put_off { conn.deferrals + 1 } else { 0 };
+        if put_off {
+            mark(&mut self.dirty, conn);
+        }
+        put_off
+    }
+
     /// Appends what goes to the connection to `out` until that has `limit_bytes` or more.
     pub fn fill(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>, limit_bytes: usize) -> Filled {
         let Some(conn) = self.conns.get_mut(id) else { return Filled::All };

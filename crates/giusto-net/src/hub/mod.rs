@@ -40,6 +40,7 @@ pub use status::{ClientStatus, LossOf, Refusals, TopicStatus};
 use conn::{Conn, Conns, State};
 use credit::Flows;
 use delay::Delays;
+use receive::CONTROL_BYTES_MAX;
 
 /// Numbers in error frames.
 pub mod code {
@@ -119,12 +120,14 @@ pub struct Hub {
     config: HubConfig,
     engine: Engine,
     decoder: Decoder,
+    /// For those who are not clients yet.
+    narrow: Decoder,
     conns: Conns,
     flows: Flows,
     /// The connection of each client of the engine.
     conn_of: Vec<Option<ConnId>>,
     /// Connections that have something to send, each once.
-    dirty: Vec<ConnId>,
+    dirty: VecDeque<ConnId>,
     events: VecDeque<Event>,
     /// Instants at which handshakes must be over, and last frames sent: both in order, since the spans are constant.
     handshakes: VecDeque<(Nanos, ConnId)>,
@@ -142,10 +145,11 @@ impl Hub {
         Ok(Self {
             engine: Engine::new(config.engine.clone())?,
             decoder: Decoder::new(config.frame_limit_bytes),
+            narrow: Decoder::new(config.frame_limit_bytes.min(CONTROL_BYTES_MAX)),
             conns: Conns::default(),
             flows: Flows::default(),
             conn_of: Vec::new(),
-            dirty: Vec::new(),
+            dirty: VecDeque::new(),
             events: VecDeque::new(),
             handshakes: VecDeque::new(),
             farewells: VecDeque::new(),
@@ -193,6 +197,12 @@ impl Hub {
         self.engine.ready_count()
     }
 
+    /// Whether the queue of a client has filled by half since [`Hub::gather`]: it should be written first.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.engine.is_crowded()
+    }
+
     /// To be called after a number of steps: finds out who has something to send now.
     pub fn gather(&mut self, now: Nanos) {
         while let Some(client) = self.engine.pop_ready() {
@@ -208,7 +218,7 @@ impl Hub {
     /// A connection that has something to send, if there is one.
     #[inline]
     pub fn pop_dirty(&mut self) -> Option<ConnId> {
-        while let Some(id) = self.dirty.pop() {
+        while let Some(id) = self.dirty.pop_front() {
             if let Some(conn) = self.conns.get_mut(id) {
                 conn.dirty = false;
                 return Some(id);
@@ -381,8 +391,8 @@ fn pop_due(queue: &mut VecDeque<(Nanos, ConnId)>, now: Nanos) -> Option<ConnId> 
 }
 
 #[inline]
-fn mark(dirty: &mut Vec<ConnId>, conn: &mut Conn) {
+fn mark(dirty: &mut VecDeque<ConnId>, conn: &mut Conn) {
     if !std::mem::replace(&mut conn.dirty, true) {
-        dirty.push(conn.id);
+        dirty.push_back(conn.id);
     }
 }

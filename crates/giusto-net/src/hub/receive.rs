@@ -9,6 +9,8 @@ use giusto_core::id::{ClientId, FlowId, Nanos};
 use super::conn::ConnId;
 use super::{Event, Hub, State, code};
 
+/// Longest control frame. Strangers cannot make the broker keep more than that.
+pub(super) const CONTROL_BYTES_MAX: u32 = 1 << 16;
 /// Bytes of control frames that may wait for a connection before it is not read any more.
 const OUTBOX_READ_MAX: usize = 1 << 20;
 
@@ -51,9 +53,10 @@ impl Hub {
             Some(conn) => conn.client,
             None => return Received { consumed: bytes.len(), ..received },
         };
+        let decoder = if client.is_some() { self.decoder } else { self.narrow };
         loop {
             let rest = &bytes[received.consumed..];
-            let (frame, consumed) = match self.decoder.decode(rest) {
+            let (frame, consumed) = match decoder.decode(rest) {
                 Ok(Decoded::Frame { frame, consumed }) => (frame, consumed),
                 Ok(Decoded::Incomplete { needed }) => {
                     received.needed = needed;
@@ -118,6 +121,10 @@ impl Hub {
             (State::Hello, Frame::Hello(hello)) => self.greet(now, id, *hello),
             (State::Hello, _) => self.break_off(now, id, code::PROTOCOL, "the first frame is not a hello"),
             (_, Frame::Hello(_)) => self.break_off(now, id, code::PROTOCOL, "a second hello"),
+            (_, Frame::Control(body)) if body.len() > CONTROL_BYTES_MAX as usize => {
+                let problem = format!("control frame of {} bytes: at most {CONTROL_BYTES_MAX}", body.len());
+                self.break_off(now, id, code::PROTOCOL, &problem)
+            }
             (_, Frame::Control(_) | Frame::Probe(_)) if outbox_bytes > OUTBOX_READ_MAX => Next::Wait,
             (_, Frame::Control(_)) if self.is_deaf() => Next::Wait,
             (_, Frame::Control(body)) => {

@@ -80,10 +80,10 @@ impl Sockets {
         self.listeners.len()
     }
 
-    /// Bytes for each of `ready` clients: together not many times what one may have alone.
-    pub(super) fn share_bytes(&self, ready: usize) -> usize {
-        let share = 2 * self.read_bytes / ready.max(2);
-        share.clamp(SHARE_BYTES_MIN.min(self.read_bytes), self.read_bytes)
+    /// Bytes for each of `ready` clients: together not many times `most_bytes`, which one may have alone.
+    pub(super) fn share_bytes(&self, ready: usize, most_bytes: usize) -> usize {
+        let share = (2 * most_bytes / ready.max(2)).max(SHARE_BYTES_MIN);
+        share.min(self.read_bytes)
     }
 
     // --- who comes and goes

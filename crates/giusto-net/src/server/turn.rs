@@ -3,10 +3,13 @@
 //! 1. **Wait** until a socket or the control plane has something, or a timer is due. No wait while work is left.
 //! 2. **Read** each ready client once, at most `read_bytes`, less if many are ready: whole frames go into the hub.
 //! 3. **Calls** of the control plane, at most 256.
-//! 4. **Step** the engine, at most `turn_steps` quanta; up to eight times that if many clients get something.
-//! 5. **Flush**: each client that has something to send gets one write of at most 1 MiB.
+//! 4. **Step** the engine, at most `turn_steps` quanta; more, up to 32 times that, if many clients get something, and
+//!    less if the queue of one has filled by half.
+//! 5. **Flush**: each client that has something to send gets one write of at most 1 MiB. A client that is sent a
+//!    stream of messages may have to wait for seven more turns, so that short turns do not mean short writes.
 //! 6. **Timers**, then hand events over to the control plane.
 //!
+//! Turns are a quarter of that while several clients send, since each waits for the turns of the others.
 //! So no client, however fast, holds a turn for longer than its own bounded part. The load-driven thread takes turns
 //! while there is work; the time-driven one (S2 section IV-A) takes turns for at most `budget_ns` from each multiple of
 //! `period_ns` on, and sleeps between.
@@ -33,10 +36,14 @@ const CALLS_MAX: usize = 256;
 const READY_MAX: usize = 256;
 /// Steps between two looks at the clock.
 const STEPS_PER_LOOK: usize = 16;
+/// Clients that have been heard within this time share the turns.
+const COMPANY_NS: Nanos = 10_000_000;
+/// Their turns are so many times shorter than those of a client that is alone.
+const PARTS: usize = 4;
 /// Steps for each client that something is to be written to, if there are many.
 const STEPS_PER_WRITE: usize = 16;
 /// So many times `turn_steps` at most.
-const STEPS_FACTOR_MAX: usize = 8;
+const STEPS_FACTOR_MAX: usize = 32;
 /// Least time for the last frames when the server stops.
 const PARTING_NS: Nanos = 100_000_000;
 /// Token of the control plane's bell.
@@ -58,6 +65,8 @@ pub(super) struct Turner {
     busy: Vec<ConnId>,
     /// There is something to do that no socket tells.
     eager: bool,
+    /// Who was read last, and when it was somebody else than before.
+    last_read: (ConnId, Nanos),
     /// The control plane has asked to stop.
     stop_ns: Option<Nanos>,
 }
@@ -95,6 +104,7 @@ impl Turner {
             penalties: VecDeque::new(),
             busy: Vec::new(),
             eager: false,
+            last_read: (ConnId(BELL), Nanos::MIN),
             stop_ns: None,
         })
     }
@@ -124,7 +134,7 @@ impl Turner {
         let now = clock::now();
         self.read(now, end_ns);
         self.retry_busy(now);
-        let stepped = self.step(end_ns);
+        let stepped = self.step(now, end_ns);
         self.flush();
         self.expire(now);
         // Who had to wait for the control plane can go on.
@@ -156,7 +166,7 @@ impl Turner {
 
     fn read(&mut self, now: Nanos, end_ns: Nanos) {
         let ready = std::mem::take(&mut self.ready);
-        let share_bytes = self.sockets.share_bytes(ready.len());
+        let share_bytes = self.sockets.share_bytes(ready.len(), self.config.read_bytes / self.parts(now));
         for &(token, flags) in &ready {
             if token == BELL {
                 self.call();
@@ -180,6 +190,9 @@ impl Turner {
     }
 
     fn receive(&mut self, now: Nanos, id: ConnId, share_bytes: usize) {
+        if self.last_read.0 != id {
+            self.last_read = (id, now);
+        }
         match self.sockets.receive(now, &mut self.hub, id, share_bytes) {
             Hold::None => {}
             Hold::Penalty => {
@@ -215,14 +228,15 @@ impl Turner {
     }
 
     /// Spends quanta; whether there was something to spend them on.
-    fn step(&mut self, end_ns: Nanos) -> bool {
-        let mut steps = 0;
-        while steps < self.steps_max() && self.hub.has_work() {
+    fn step(&mut self, now: Nanos, end_ns: Nanos) -> bool {
+        let (mut steps, parts) = (0, self.parts(now));
+        while steps < self.steps_max(parts) && self.hub.has_work() && !self.hub.is_crowded() {
             let now = clock::now();
             if now > end_ns {
                 break;
             }
-            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| self.hub.step(now).then_some(()));
+            let hub = &mut self.hub;
+            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| (hub.step(now) && !hub.is_crowded()).then_some(()));
             steps += STEPS_PER_LOOK;
         }
         if steps > 0 {
@@ -231,18 +245,25 @@ impl Turner {
         steps > 0
     }
 
-    /// A write costs as much as many steps: the more clients have something to be written, the more steps are taken
-    /// before that, but never so many that a queue could overflow meanwhile.
-    fn steps_max(&self) -> usize {
-        let most = (self.config.turn_steps * STEPS_FACTOR_MAX).min(self.config.hub.engine.output_capacity);
-        (STEPS_PER_WRITE * self.hub.ready_count()).min(most).max(self.config.turn_steps)
+    /// Turns are shorter when several clients send: each waits for the turns of the others.
+    fn parts(&self, now: Nanos) -> usize {
+        if now.saturating_sub(self.last_read.1) < COMPANY_NS { PARTS } else { 1 }
     }
 
-    /// One write for each client that has something to send.
+    /// A write costs as much as many steps: the more clients have something to be written, the more steps are taken
+    /// before that.
+    fn steps_max(&self, parts: usize) -> usize {
+        let steps = self.config.turn_steps.div_ceil(parts);
+        (STEPS_PER_WRITE * self.hub.ready_count()).clamp(steps, self.config.turn_steps * STEPS_FACTOR_MAX)
+    }
+
+    /// One write for each client that has something to send, unless more for it comes at once.
     fn flush(&mut self) {
         for _ in 0..self.hub.dirty_count() {
             let Some(id) = self.hub.pop_dirty() else { return };
-            self.sockets.flush(clock::now(), &mut self.hub, id);
+            if !self.hub.defer(id) {
+                self.sockets.flush(clock::now(), &mut self.hub, id);
+            }
         }
     }
 
@@ -282,7 +303,7 @@ impl Turner {
             self.wait(Some(timeout));
             let now = clock::now();
             self.read(now, Nanos::MAX);
-            self.step(Nanos::MAX);
+            self.step(now, Nanos::MAX);
             self.flush();
             self.expire(now);
         }

@@ -33,7 +33,7 @@ pub(super) enum Place {
     /// In a thread of its own, with sockets.
     Thread(Server),
     /// Here, with the caller's clock.
-    Memory(Mutex<Memory>),
+    Memory(Box<Mutex<Memory>>),
 }
 
 impl Raise for Gone {
