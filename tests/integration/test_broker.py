@@ -247,6 +247,17 @@ def test_data_goes_by_datagrams_where_both_sides_want_it() -> None:
         datagrams.close()
 
 
+def test_a_broker_that_serves_by_time_serves_too() -> None:
+    with BrokerProcess(mode="time", period="5ms", budget="2ms") as broker:
+        client = broker.client("a")
+        client.ask(Subscribed, Subscribe(id=1, pattern="x"))
+        flow = client.ask(Advertised, Advertise(id=2, topic="x")).flow
+        client.publish(flow, b"in its turn")
+        assert client.payload() == b"in its turn"
+        broker.signal(signal.SIGTERM)
+        assert broker.wait() == 0
+
+
 def test_a_broker_that_cannot_start_says_why(broker: BrokerProcess) -> None:
     with BrokerProcess(listen=[broker.address.replace("giusto", "tcp")]) as second:
         assert second.wait() == 1

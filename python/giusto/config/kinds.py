@@ -14,7 +14,8 @@ Read: TypeAlias = Callable[[object, str], object]
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
-_SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_WHOLE = re.compile(r"[0-9]{1,30}")
+_SPAN = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 CPU_MAX = 4_095
 
 
@@ -22,7 +23,7 @@ def whole(least: int, most: int) -> Read:
     """A whole number from `least` to `most`."""
 
     def read(value: object, path: str) -> int:
-        number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+        number = int(value) if isinstance(value, str) and _WHOLE.fullmatch(value.strip()) else value
         if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
             raise InvalidInput(path, value, f"a whole number from {least} to {most}")
         return number

@@ -23,8 +23,8 @@ UNITS_NS = {
     "s": 1_000_000_000,
     "min": 60_000_000_000,
 }
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]+)")
-_RATE = re.compile(r"([0-9]+)\s*/\s*([0-9.]*)\s*([a-zµμ]+)")
+_DURATION = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([a-zµμ]+)")
+_RATE = re.compile(r"([0-9]{1,30})\s*/\s*([0-9.]{0,60})\s*([a-zµμ]+)")
 _DURATION_EXPECTED = 'a duration: "20ms" (ns, us, ms, s, min), seconds, or a timedelta'
 _RATE_EXPECTED = 'a rate: "100/s", "5/10ms", or messages per second'
 # Floating-point numbers of messages per second are taken as the nearest fraction with parts up to this.

@@ -129,6 +129,8 @@ def test_what_is_wrong_is_named_by_its_path(tmp_path: Path, text: str, message: 
             "GIUSTO_BROKER_INPTU = unknown: expected GIUSTO_BROKER_INPUT,",
         ),
         ({"environ": {"GIUSTO_BROKER_INPUT": "x"}}, "GIUSTO_BROKER_INPUT = x: expected twrr"),
+        ({"environ": {"GIUSTO_BROKER_CONNECTIONS_MAX": "9" * 9_000}}, "expected a whole number from 1"),
+        ({"environ": {"GIUSTO_REALTIME_CPUS": "9" * 9_000}}, "expected processors"),
         ({"environ": {}, "flags": {"broker.inptu": "x"}}, "broker.inptu = unknown: expected broker.input,"),
         ({"environ": {}, "path": "/nowhere/giusto.toml"}, "a file that can be read: No such file"),
     ],
