@@ -126,7 +126,8 @@ impl Shared {
         }
     }
 
-    /// Reads what is there from time to time, for a publisher that never waits.
+    /// Reads what is there from time to time, for a publisher that never waits: before it sends, so that
+    /// a connection that was lost meanwhile does not swallow the message.
     #[inline]
     pub(crate) fn look(&self, py: Python<'_>, now: Nanos, is_due: bool) -> PyResult<()> {
         let looked_ns = self.looked_ns.load(Ordering::Relaxed);
@@ -222,6 +223,7 @@ impl Connection {
         let shared = &self.shared;
         let deadline_ns = shared.deadline(timeout_ns);
         loop {
+            shared.check_open()?;
             match py.detach(|| shared.net.wait(deadline_ns, Some(seen), |_| None::<()>)) {
                 Waited::Ready(()) | Waited::Attention => return Ok(true),
                 Waited::TimedOut => return Ok(false),
@@ -263,9 +265,15 @@ impl Connection {
         notes.map(|n| (n.inbox, n.topic.to_string(), word(n.occasion), n.count, n.worst_ns)).collect()
     }
 
-    /// Why the connection was lost: `(reason, code)`, once.
-    fn take_loss(&self) -> Option<(String, u32)> {
-        self.shared.net.with(|session| session.take_loss()).map(|loss| (loss.reason, loss.code))
+    /// Why the connection was lost: `(reason, code, under_way)`, once.
+    fn take_loss(&self) -> Option<(String, u32, u64)> {
+        let loss = self.shared.net.with(|session| session.take_loss());
+        loss.map(|loss| (loss.reason, loss.code, loss.under_way))
+    }
+
+    /// Raises `Closed` if the connection has ended for good.
+    fn check_open(&self) -> PyResult<()> {
+        self.shared.check_open()
     }
 
     #[getter]

@@ -289,6 +289,7 @@ class Bus(AnyBus):
     def _ask(self, number: int, body: bytes) -> object:
         if not self._native.is_connected:
             self._attend()
+        self._native.check_open()
         self._native.send(body)
         deadline_ns = self._native.now + self._timeout_ns
         try:
@@ -315,7 +316,7 @@ class Bus(AnyBus):
         if not self._is_restoring:
             self._tell()
 
-    def _lose(self, loss: tuple[str, int]) -> None:
+    def _lose(self, loss: tuple[str, int, int]) -> None:
         if self._closing.is_set():
             return
         reason = self._note_loss(loss)
@@ -325,6 +326,7 @@ class Bus(AnyBus):
             self._native.end(f"connection lost: {reason}", 0)
             return
         self._tell()
+        self._native.notify()
         self._is_restoring = True
         try:
             restored = self._run(operation.restore(self._ledger, self._native, self.name, self._clock))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from giusto.client.face import failed
 from giusto.client.report import Report
-from giusto.errors import GiustoError
+from giusto.errors import Closed
 
 if TYPE_CHECKING:
     from giusto.client.bus import Bus
@@ -37,8 +37,8 @@ class Dispatcher(threading.Thread):
         try:
             while self._turn():
                 pass
-        except GiustoError:
-            # The bus is closed; whoever waits on it was told why.
+        except Closed:
+            # Whoever waits on the bus was told why.
             return
 
     def _turn(self) -> bool:

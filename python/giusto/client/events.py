@@ -77,13 +77,21 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The connection is lost; `unsent` messages had not left. What was under way may be lost too."""
+    """The connection is lost.
+
+    `unsent` messages had not left and are lost. At most `under_way` more had left without the broker having
+    said that it took them: some of them may be lost too.
+    """
 
     reason: str
     unsent: int
+    under_way: int
 
     def __str__(self) -> str:
-        return f"connection lost: {self.reason}; {self.unsent} messages had not left"
+        return (
+            f"connection lost: {self.reason}; {self.unsent} messages had not left, "
+            f"at most {self.under_way} were under way"
+        )
 
 
 @dataclass(frozen=True, slots=True)

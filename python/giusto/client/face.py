@@ -65,12 +65,12 @@ class AnyBus:
         self._untold.extend(self._ledger.notes(notes, gaps=gaps))
         return bool(bodies or notes)
 
-    def _note_loss(self, loss: tuple[str, int]) -> str:
+    def _note_loss(self, loss: tuple[str, int, int]) -> str:
         """Give the connection up; the reason, in the broker's own words if it gave some."""
         reason = self._ledger.closing or loss[0]
         unsent = self._native.give_up(reason)
         self._ledger.fail_requests(Closed(f"connection lost: {reason}"))
-        self._untold.append(Lost(reason, unsent))
+        self._untold.append(Lost(reason, unsent, loss[2]))
         return reason
 
     def _note_restored(self, connected: Connected, restored: Restored) -> None:

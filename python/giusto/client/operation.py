@@ -78,8 +78,8 @@ def restore(
         try:
             connected: Connected = yield from connect(ledger, native, name)
             failed = yield from _reestablish(ledger)
-        except (ConnectionError, TimeoutError, Duplicate):
-            # A half-open old connection holds the name until the broker notices.
+        except GiustoError:
+            # Also `Duplicate`: a half-open old connection holds the name until the broker notices.
             native.give_up("another attempt")
             native.take_loss()
             continue

@@ -8,11 +8,12 @@ const READ_BYTES: usize = 256 << 10;
 pub(crate) struct Intake {
     bytes: Vec<u8>,
     filled: usize,
+    datagram: Vec<u8>,
 }
 
 impl Default for Intake {
     fn default() -> Self {
-        Self { bytes: vec![0; READ_BYTES], filled: 0 }
+        Self { bytes: vec![0; READ_BYTES], filled: 0, datagram: Vec::new() }
     }
 }
 
@@ -23,6 +24,12 @@ impl Intake {
             self.bytes.resize(self.bytes.len() * 2, 0);
         }
         &mut self.bytes[self.filled..]
+    }
+
+    /// Room for any datagram.
+    pub(crate) fn datagram(&mut self) -> &mut [u8] {
+        self.datagram.resize(1 << 16, 0);
+        &mut self.datagram
     }
 
     /// `count` bytes were read; `handle` says how many of all that wait it has used up.

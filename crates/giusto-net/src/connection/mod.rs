@@ -149,6 +149,7 @@ impl Connection {
         if self.with(|session| session.is_connected()) {
             let _ = self.send(&Frame::Goodbye);
             self.outlet.flush(timeout);
+            self.socket().iter().for_each(|socket| socket.part(timeout));
         }
         self.drop_socket("closed");
         self.outlet.close();
@@ -329,7 +330,7 @@ impl Connection {
                 false
             }
         };
-        let nothing = !self.read_datagrams(socket, &mut state.session, now) && nothing;
+        let nothing = !self.read_datagrams(socket, &mut intake, &mut state.session, now) && nothing;
         state.intake = Some(intake);
         let replies = state.session.take_replies();
         self.changed.notify_all();
@@ -339,14 +340,20 @@ impl Connection {
         (state, nothing)
     }
 
-    fn read_datagrams(&self, socket: &Socket, session: &mut Session, now: Nanos) -> bool {
+    fn read_datagrams(
+        &self,
+        socket: &Socket,
+        intake: &mut Intake,
+        session: &mut Session,
+        now: Nanos,
+    ) -> bool {
         if !socket.has_datagrams() {
             return false;
         }
-        let mut buffer = vec![0; 1 << 16];
+        let buffer = intake.datagram();
         let mut count = 0;
         while count < DATAGRAMS_MAX {
-            let Ok(length) = socket.read_datagram(&mut buffer) else { break };
+            let Ok(length) = socket.read_datagram(buffer) else { break };
             session.receive_datagram(now, buffer.get(..length).unwrap_or_default());
             count += 1;
         }

@@ -160,15 +160,17 @@ impl Outlet {
         if out.socket.is_none() {
             return Next::Done;
         }
-        if !out.writing && !is_burst {
+        // Who writes now looks again when it has written.
+        let is_left_to_others = out.writing || (is_burst && self.wake(out));
+        if !is_left_to_others {
             out.writing = true;
             return Next::Write;
         }
-        self.wake(out);
         if out.is_too_full() { Next::Wait } else { Next::Done }
     }
 
-    fn wake(self: &Arc<Self>, out: &mut Outgoing) {
+    /// Lets the thread write; false if there is none and none can be had.
+    fn wake(self: &Arc<Self>, out: &mut Outgoing) -> bool {
         if out.is_asleep {
             out.is_asleep = false;
             self.work.notify_one();
@@ -177,6 +179,7 @@ impl Outlet {
             let started = thread::Builder::new().name("giusto-writer".into()).spawn(move || outlet.run());
             out.has_thread = started.is_ok();
         }
+        out.has_thread
     }
 
     /// Writes what has gathered, as far as the socket takes it: after [`Next::Write`] only.

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
@@ -40,6 +40,8 @@ impl Socket {
             Address::Udp(place) => {
                 let tcp = connect_tcp(place, timeout)?;
                 let udp = UdpSocket::bind((tcp.local_addr()?.ip(), 0))?;
+                // As much as the system allows: nobody reads between two calls of the user.
+                let _ = sockopt::set_socket_recv_buffer_size(&udp, 4 << 20);
                 (Stream::Tcp(tcp), Some(udp))
             }
         };
@@ -115,6 +117,23 @@ impl Socket {
     /// The descriptor of the datagram socket, for an event loop.
     pub(crate) fn udp_fd(&self) -> Option<BorrowedFd<'_>> {
         self.udp.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Ends our direction and reads what the other side still says, until it ends its own: a socket that
+    /// is closed with something unread resets the connection, and what was sent last may be lost.
+    pub(crate) fn part(&self, timeout: Duration) {
+        let _ = shutdown(self.as_fd(), Shutdown::Write);
+        let (deadline, mut scratch) = (Instant::now() + timeout, vec![0; 1 << 16]);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.read_now(&mut scratch) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return,
+                Err(_) if left.is_zero() || !self.wait_readable(left).unwrap_or(true) => return,
+                Err(_) => {}
+            }
+        }
     }
 
     /// Ends both directions: whoever is blocked on the stream wakes up.

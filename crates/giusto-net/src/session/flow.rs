@@ -75,6 +75,12 @@ impl Flow {
         self.credit.load(Ordering::Acquire).max(0)
     }
 
+    /// Messages that may be under way now: credits come back in portions, so it is no more than that.
+    pub fn under_way(&self) -> u64 {
+        let capacity = self.capacity();
+        if capacity == UNLIMITED { 0 } else { capacity.saturating_sub(self.credit()).max(0) as u64 }
+    }
+
     /// Messages that may be under way at once.
     pub fn capacity(&self) -> i64 {
         self.capacity.load(Ordering::Relaxed)
@@ -94,8 +100,9 @@ mod tests {
             (flow.take(), flow.take(), flow.take()),
             (Taken::Credit(1), Taken::Credit(0), Taken::Nothing)
         );
-        flow.give(3);
-        assert_eq!((flow.credit(), flow.number()), (3, Some(4)));
+        assert_eq!(flow.under_way(), 2);
+        flow.give(2);
+        assert_eq!((flow.credit(), flow.number(), flow.under_way()), (2, Some(4), 0));
         flow.unbind();
         assert_eq!(flow.take(), Taken::Unbound);
     }

@@ -44,6 +44,8 @@ pub struct Loss {
     pub reason: String,
     /// The code of the broker's error frame; 0 if there was none.
     pub code: u32,
+    /// Messages that may have been under way: sent, and their credit not given back.
+    pub under_way: u64,
 }
 
 /// A message as it is given out.
@@ -148,7 +150,8 @@ impl Session {
     pub fn lose(&mut self, reason: impl Into<String>, code: u32) {
         if self.state != State::Closed {
             self.state = State::Closed;
-            self.loss = Some(Loss { reason: reason.into(), code });
+            let under_way = self.flows.values().map(|flow| flow.under_way()).sum();
+            self.loss = Some(Loss { reason: reason.into(), code, under_way });
             self.unbind_flows();
         }
     }

@@ -38,6 +38,8 @@ pub struct Figures {
     pub late: u64,
     /// From the first message to the last, on the receiver's clock.
     pub span_ns: Nanos,
+    /// The longest delay.
+    pub max_ns: u64,
     /// Delays from sent to received.
     pub delays: Histogram<u32>,
 }
@@ -51,6 +53,7 @@ impl Figures {
         self.late -= earlier.late;
         self.span_ns -= earlier.span_ns;
         let _ = self.delays.subtract(&earlier.delays);
+        self.max_ns = self.max_ns.min(self.delays.max());
         self
     }
 }
@@ -78,6 +81,7 @@ pub(crate) struct Report {
     late: u64,
     first_ns: Nanos,
     last_ns: Nanos,
+    max_ns: u64,
     tracks: Vec<Track>,
     /// Losses of sources that began anew or are gone.
     settled: u64,
@@ -111,6 +115,7 @@ impl Report {
             delays: Histogram::new(DIGITS).ok()?,
             first_ns: 0,
             last_ns: 0,
+            max_ns: 0,
             tracks: Vec::new(),
             settled: 0,
             told: None,
@@ -137,7 +142,9 @@ impl Report {
         self.last_ns = now;
         self.messages += 1;
         self.bytes += size as u64;
-        let _ = self.delays.record(delay.max(0) as u64);
+        let delay = delay.max(0) as u64;
+        self.max_ns = self.max_ns.max(delay);
+        let _ = self.delays.record(delay);
         if watch.gaps {
             breaches.lost = self.follow(header.source, header.sequence);
         }
@@ -153,6 +160,7 @@ impl Report {
             lost,
             late: self.late,
             span_ns: self.last_ns - self.first_ns,
+            max_ns: self.max_ns,
             delays: self.delays.clone(),
         }
     }

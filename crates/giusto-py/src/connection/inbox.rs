@@ -170,9 +170,9 @@ impl Inbox {
 }
 
 fn row(topic: String, figures: &Figures) -> Row {
-    let at = |quantile| figures.delays.value_at_quantile(quantile);
-    let Figures { messages, bytes, lost, late, span_ns, ref delays } = *figures;
-    (topic, messages, bytes, lost, late, span_ns, at(0.5), at(0.9), at(0.99), at(0.999), delays.max())
+    let at = |quantile| figures.delays.value_at_quantile(quantile).min(figures.max_ns);
+    let Figures { messages, bytes, lost, late, span_ns, max_ns, .. } = *figures;
+    (topic, messages, bytes, lost, late, span_ns, at(0.5), at(0.9), at(0.99), at(0.999), max_ns)
 }
 
 /// An inbox of the blocking face.

@@ -74,10 +74,10 @@ impl Publisher {
     fn send<'a>(
         &self,
         py: Python<'_>,
+        now: i64,
         rest: &Rest,
         payloads: impl Iterator<Item = &'a [u8]>,
     ) -> PyResult<()> {
-        let now = self.shared.net.now();
         let frames = payloads.map_while(|payload| {
             let header = DataHeader {
                 priority: rest.priority,
@@ -102,12 +102,14 @@ impl Publisher {
         Ok(())
     }
 
-    /// Looks after credits and notices now and then.
+    /// Reads credits before there are none left.
     #[inline]
-    fn look(&self, py: Python<'_>, left: i64) -> PyResult<()> {
+    fn look_for_credit(&self, py: Python<'_>, left: i64) -> PyResult<()> {
         let capacity = self.flow.capacity();
-        let is_due = capacity < i64::from(u32::MAX) && (left == capacity / 2 || left == capacity / 4);
-        self.shared.look(py, self.shared.net.now(), is_due)
+        if left == capacity / 2 || left == capacity / 4 {
+            return self.shared.look(py, self.shared.net.now(), true);
+        }
+        Ok(())
     }
 
     /// Takes credit, without waiting.
@@ -212,7 +214,7 @@ impl Publisher {
         if self.take_credit()?.is_none() {
             return Ok(false);
         }
-        self.send(py, &rest, std::iter::once(payload.as_bytes()))?;
+        self.send(py, self.shared.net.now(), &rest, std::iter::once(payload.as_bytes()))?;
         Ok(true)
     }
 
@@ -248,7 +250,12 @@ impl Publisher {
         while count < payloads.len() && self.take_credit()?.is_some() {
             count += 1;
         }
-        self.send(py, rest, payloads.iter().take(count).map(|payload| payload.as_bytes()))?;
+        self.send(
+            py,
+            self.shared.net.now(),
+            rest,
+            payloads.iter().take(count).map(|payload| payload.as_bytes()),
+        )?;
         Ok(count)
     }
 }
@@ -297,12 +304,18 @@ impl BlockingPublisher {
         let rest = Rest::new(priority, attributes, intended_ns)?;
         let payload = publisher.payload(payload)?;
         publisher.check_size(&rest, payload.as_bytes())?;
+        let mut now = publisher.shared.net.now();
+        publisher.shared.look(py, now, false)?;
         let left = match publisher.take_credit()? {
             Some(left) => left,
-            None => publisher.wait_credit(py, timeout)?,
+            None => {
+                let left = publisher.wait_credit(py, timeout)?;
+                now = publisher.shared.net.now();
+                left
+            }
         };
-        publisher.send(py, &rest, std::iter::once(payload.as_bytes()))?;
-        publisher.look(py, left)
+        publisher.look_for_credit(py, left)?;
+        publisher.send(py, now, &rest, std::iter::once(payload.as_bytes()))
     }
 
     /// Publishes many payloads with as few system calls as possible. `timeout` is for each wait for credit.
@@ -319,6 +332,7 @@ impl BlockingPublisher {
         let payloads: Vec<Bound<'_, PyBytes>> =
             payloads.try_iter()?.map(|payload| publisher.payload(&payload?)).collect::<PyResult<_>>()?;
         payloads.iter().try_for_each(|payload| publisher.check_size(&rest, payload.as_bytes()))?;
+        publisher.shared.look(py, publisher.shared.net.now(), false)?;
         let mut sent = 0;
         while let Some(left) = payloads.get(sent..).filter(|left| !left.is_empty()) {
             let count = publisher.send_some(py, &rest, left)?;
@@ -328,7 +342,7 @@ impl BlockingPublisher {
             }
             sent += count;
         }
-        publisher.shared.look(py, publisher.shared.net.now(), false)
+        Ok(())
     }
 }
 

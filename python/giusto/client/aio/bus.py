@@ -350,7 +350,7 @@ class Bus(AnyBus):
             self._lose(loss)
         self._tell()
 
-    def _lose(self, loss: tuple[str, int]) -> None:
+    def _lose(self, loss: tuple[str, int, int]) -> None:
         self._unwatch()
         reason = self._note_loss(loss)
         if self._restoring is not None or self._ended is not None:

@@ -1,0 +1,202 @@
+"""The blocking face on a bus in memory: the same broker and client, in virtual time."""
+
+from __future__ import annotations
+
+import pytest
+
+import giusto
+from giusto import Drop, Matchedness, Miss, Need, Offer, Violation
+from giusto.client import Lost, Report, Restored
+from giusto.config import BrokerConfig
+from giusto.testing import MemoryBus
+
+
+def payloads(subscription: giusto.Subscription) -> list[bytes]:
+    return [message.payload for message in subscription]
+
+
+def test_time_stands_still_until_somebody_advances_it_or_waits() -> None:
+    bus = MemoryBus(delay="3ms")
+    subscription, publisher = bus.subscribe("a/+"), bus.advertise("a/1")
+    began_ns = bus.clock.now_ns
+    publisher.publish(b"x")
+    assert subscription.available() == 0
+    bus.clock.advance("2ms")
+    assert (subscription.available(), bus.clock.now_ns) == (0, began_ns + 2_000_000)
+    bus.clock.advance("2ms")
+    assert subscription.receive().latency_ns == 3_000_000
+    publisher.publish(b"y")
+    assert subscription.receive("1s").payload == b"y"
+    assert bus.clock.now_ns == began_ns + 7_000_000
+
+
+def test_a_receive_without_a_message_takes_its_timeout() -> None:
+    bus = MemoryBus()
+    subscription = bus.subscribe("a")
+    with pytest.raises(giusto.TimedOut, match="receive: nothing after 3 s"):
+        subscription.receive("3s")
+    assert bus.clock.now_ns == 3_000_000_000
+    assert payloads(subscription) == []
+
+
+def test_several_clients_share_the_broker_and_the_clock() -> None:
+    bus = MemoryBus(name="one")
+    other = bus.connect(name="two")
+    received: list[tuple[str, bytes]] = []
+    other.subscribe("#", callback=lambda message: received.append((message.source, message.payload)))
+    bus.advertise("a").publish_many([b"1", b"2"])
+    bus.clock.advance("1ms")
+    assert received == [("one", b"1"), ("one", b"2")]
+    assert other.clock.now_ns == bus.clock.now_ns
+    with pytest.raises(giusto.GiustoError, match="two"):
+        bus.connect(name="two")
+
+
+def test_a_late_message_is_a_miss_and_still_delivered() -> None:
+    bus = MemoryBus(delay="3ms")
+    told: list[Miss] = []
+    subscription = bus.subscribe("a", Need(max_latency="2ms"), on_miss=told.append)
+    bus.advertise("a").publish_many([b"1", b"2"])
+    assert payloads(subscription) == [b"1", b"2"]
+    (miss,) = told
+    assert (miss.topic, miss.what, miss.count) == ("a", "latency", 2)
+    assert (miss.limit_ns, miss.worst_ns) == (2_000_000, 3_000_000)
+    assert str(miss) == "a: 2 with a latency above 2 ms, at worst 3 ms"
+    assert subscription.report.late == 2
+
+
+def test_messages_too_far_apart_are_a_miss() -> None:
+    bus = MemoryBus()
+    told: list[Miss] = []
+    subscription = bus.subscribe("a", Need(max_sep="10ms"), on_miss=told.append)
+    publisher = bus.advertise("a")
+    for pause in ("10ms", "11ms"):
+        publisher.publish(b"")
+        bus.clock.advance(pause)
+    publisher.publish(b"")
+    assert len(payloads(subscription)) == 3
+    assert [(miss.what, miss.worst_ns) for miss in told] == [("separation", 11_000_000)]
+
+
+def test_breaking_an_offer_is_a_violation_told_to_the_publisher() -> None:
+    bus = MemoryBus()
+    told: list[Violation] = []
+    publisher = bus.advertise("a", Offer(min_sep="10ms"), on_violation=told.append)
+    publisher.publish_many([b"1", b"2", b"3"])
+    bus.clock.advance("1s")
+    assert [(one.party, one.reason, one.count) for one in told] == [(publisher, "policed", 2)]
+
+
+def test_a_full_inbox_drops_by_its_policy_and_tells() -> None:
+    bus = MemoryBus()
+    told: list[Drop] = []
+    oldest = bus.subscribe("a", queue=2, on_drop=told.append)
+    newest = bus.subscribe("a", queue=2, overflow="drop_new")
+    bus.advertise("a").publish_many([b"1", b"2", b"3"])
+    bus.clock.advance("1ms")
+    assert (payloads(oldest), payloads(newest)) == ([b"2", b"3"], [b"1", b"2"])
+    assert [(drop.party, drop.reason, drop.count) for drop in told] == [(oldest, "inbox", 1)]
+
+
+def test_parties_hear_of_the_other_side() -> None:
+    bus = MemoryBus()
+    told: list[Matchedness] = []
+    subscription = bus.subscribe("a", on_matched=told.append)
+    publisher = bus.advertise("a")
+    bus.clock.advance("1ms")
+    assert (subscription.matched, publisher.matched) == (1, 1)
+    publisher.unadvertise()
+    bus.clock.advance("1ms")
+    assert [event.count for event in told] == [1, 0]
+
+
+def test_events_come_as_a_stream_too() -> None:
+    bus = MemoryBus(delay="3ms")
+    subscription = bus.subscribe("a", Need(max_latency="2ms"))
+    bus.advertise("a").publish(b"")
+    kinds = {type(bus.events.receive("1s")) for _ in range(2)}
+    assert kinds == {Miss, Matchedness}
+    with pytest.raises(giusto.TimedOut):
+        bus.events.receive("1s")
+    assert subscription.available() == 1
+
+
+def test_a_handler_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    bus = MemoryBus()
+
+    def fail(message: giusto.Message) -> None:
+        raise ValueError("on purpose")
+
+    bus.subscribe("a", callback=fail)
+    other = bus.subscribe("a")
+    bus.advertise("a").publish_many([b"1", b"2"])
+    assert payloads(other) == [b"1", b"2"]
+    assert caplog.text.count("ValueError: on purpose") == 2
+
+
+def test_a_lost_connection_is_restored_and_told() -> None:
+    bus = MemoryBus(name="steady")
+    subscription, publisher = bus.subscribe("a"), bus.advertise("a")
+    bus.break_connection()
+    publisher.publish(b"after")
+    assert subscription.receive("1s").payload == b"after"
+    told = [bus.events.receive(0) for _ in range(bus.events.available())]
+    (lost,) = [event for event in told if isinstance(event, Lost)]
+    (restored,) = [event for event in told if isinstance(event, Restored)]
+    assert lost.reason == "the test broke the connection"
+    assert (restored.failed, restored.run) == ((), bus.run)
+
+
+def test_without_reconnect_a_lost_connection_closes_everything() -> None:
+    bus = MemoryBus(reconnect=False)
+    subscription, publisher = bus.subscribe("a"), bus.advertise("a")
+    bus.break_connection()
+    with pytest.raises(giusto.Closed, match="the test broke the connection"):
+        subscription.receive("1s")
+    with pytest.raises(giusto.Closed):
+        publisher.publish(b"")
+
+
+def test_requests_work_in_memory() -> None:
+    bus = MemoryBus()
+    server = bus.connect()
+    server.serve("double", lambda message: message.payload * 2)
+    assert bus.request("double", b"ab").payload == b"abab"
+    assert bus.request("double", b"cd").payload == b"cdcd"
+
+
+def test_reports_come_period_by_period() -> None:
+    bus = MemoryBus(delay="1ms")
+    subscription, publisher = bus.subscribe("a"), bus.advertise("a")
+    told: list[list[Report]] = []
+    bus.on_report(told.append, every="1s")
+    for _ in range(20):
+        publisher.publish(b"12345")
+        bus.clock.advance("100ms")
+    rates = [report["a"].rate_hz for (report,) in told]
+    assert rates == [10, 10]
+    whole = subscription.report["a"]
+    assert (whole.messages, whole.bytes, whole.lost) == (20, 100, 0)
+    assert whole.p50_ns == pytest.approx(1_000_000, rel=0.02)
+    assert str(subscription.report).startswith("a: 20 messages, 10.0/s, p50 1")
+
+
+def test_the_broker_in_memory_takes_a_configuration() -> None:
+    bus = MemoryBus(BrokerConfig(input="edf"))
+    assert bus.status().input == "edf"
+
+
+def test_the_same_program_gives_the_same_times_again() -> None:
+    def program() -> list[tuple[bytes, int, int]]:
+        bus = MemoryBus(delay="2ms", name="same")
+        subscription = bus.subscribe("#")
+        publishers = [bus.advertise(f"t/{number}", Offer(queue=4)) for number in range(3)]
+        for turn in range(20):
+            for number, publisher in enumerate(publishers):
+                publisher.publish(b"%d" % (turn * number), priority=number)
+            bus.clock.advance("1ms")
+        return [(one.payload, one.sent_ns, one.received_ns) for one in subscription]
+
+    first = program()
+    assert len(first) == 60
+    assert program() == first
