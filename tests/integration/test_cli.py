@@ -170,6 +170,23 @@ def test_a_reader_that_goes_away_ends_the_subscriber_quietly(address: str, subsc
         assert sub.stderr.read() == ""
 
 
+@pytest.mark.parametrize("words", [["top", "--once"], ["top", "--json"], ["doctor"]])
+def test_a_table_that_nobody_reads_is_no_failure(address: str, words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*GIUSTO, *words],
+        env=environment(address),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=WATCHDOG,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_subscriber_survives_its_broker_and_says_so() -> None:
     with ExitStack() as running:
         broker, where = running.enter_context(broker_at("tcp://127.0.0.1:0"))

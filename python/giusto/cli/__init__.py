@@ -1,9 +1,13 @@
 """The command `giusto`: what people type to run a broker, look at it, and measure it.
 
-app        which commands there are
-exits      how a failure ends a command: one line and an exit code
-broker, pub, sub, top, bench, doctor        one command each: reads options, does, shows
-lines, activity, histogram, doctor.checks   what is shown, decided without I/O
+Each command is a module of its name: it reads options, does, and shows.
+
+    app                                      which commands there are
+    broker, pub, sub, top, bench, doctor     one command each
+    exits                                    how a failure ends a command: one line and an exit code
+    lines, activity, histogram, pace,
+    doctor.checks, bench.plan                what is shown and when, decided without I/O
+    terminal, remarks                        how it is shown
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """How a command ends when something goes wrong: one line on stderr, and an exit code for scripts.
 
-0    done, also when the reader of a pipe went away
-1    it failed: no broker, a refusal, a lost connection
-2    it was called wrongly: an unknown option, or a value that cannot be accepted
-130  Ctrl-C
+The exit codes of all commands:
+
+    0    done, also when the reader of a pipe went away
+    1    it failed: no broker, a refusal, a lost connection
+    2    it was called wrongly: an unknown option, or a value that cannot be accepted
+    130  Ctrl-C
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,8 +23,6 @@ Examples:
   giusto top --once
   giusto top --interval 5s --json | jq '.topics[] | {topic, p99_ns}'"""
 
-# A pipe has no width: room for long names.
-PIPE_COLUMNS = 200
 TOPIC_COLUMNS = ("topic", "pub→sub", "rate", "p50", "p99", "max", "bound", "dropped")
 CLIENT_COLUMNS = ("client", "served", "θ", "waiting", "dropped")
 
@@ -50,6 +46,7 @@ def top(
     θ, its part of what the input stage served.
     """
     from giusto.cli.activity import activity, as_fields
+    from giusto.cli.terminal import screen
     from giusto.client import connect
     from giusto.contract import duration_ns
 
@@ -70,22 +67,6 @@ def top(
             else:
                 show(tables(seen))
             before, looks = now, None if looks is None else looks - 1
-
-
-@contextmanager
-def screen(*, live: bool) -> Iterator[Callable[[RenderableType], None]]:
-    """How to show something: in place of what was shown before in a terminal, below it elsewhere."""
-    from rich.console import Console
-    from rich.live import Live
-
-    console = Console(highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = PIPE_COLUMNS
-    if not live or not console.is_terminal:
-        yield console.print
-        return
-    with Live(console=console, auto_refresh=False, screen=True) as display:
-        yield lambda shown: display.update(shown, refresh=True)
 
 
 def tables(seen: Activity) -> RenderableType:

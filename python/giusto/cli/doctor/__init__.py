@@ -11,6 +11,8 @@ import typer
 from giusto.cli.exits import guarded
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from giusto.cli.doctor.checks import Finding
 
 EXAMPLES = """\b
@@ -18,6 +20,8 @@ Examples:
   giusto doctor
   giusto doctor --port 0.0.0.0:7447
   giusto doctor --json | jq '.[] | select(.level != "ok")'"""
+
+STYLES = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red"}
 
 
 @guarded
@@ -35,27 +39,26 @@ def doctor(
     Exits with 1 if giusto cannot work here at all.
     """
     from giusto.cli.doctor import checks, facts
+    from giusto.cli.terminal import show
 
     findings = checks.examine(facts.collect(port or ["127.0.0.1:7447"]))
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
     else:
-        show(findings)
+        show(lines(findings))
     if not checks.is_usable(findings):
         raise typer.Exit(1)
 
 
-def show(findings: list[Finding]) -> None:
+def lines(findings: list[Finding]) -> Text:
     """A line for each finding, and its advice below."""
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
-    styles = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red"}
+    text = Text()
     for finding in findings:
-        line = Text.assemble(
-            (f"{finding.level:>5}", styles[finding.level]), f"  {finding.what}: {finding.found}"
-        )
-        console.print(line)
+        text.append(f"{finding.level:>5}", STYLES[finding.level])
+        text.append(f"  {finding.what}: {finding.found}\n")
         if finding.advice:
-            console.print(Text(f"         → {finding.advice}", style="dim"))
+            text.append(f"       → {finding.advice}\n", "dim")
+    text.rstrip()
+    return text
