@@ -34,6 +34,15 @@ def bus(broker: BrokerProcess) -> Iterator[giusto.Bus]:
         yield connected
 
 
+def until(pid: int, state: str) -> None:
+    """Wait until every thread of a process sleeps (`S`) or is stopped (`T`)."""
+    deadline = time.monotonic() + WATCHDOG_S
+    while any(
+        stat.read_text().rsplit(") ")[1][0] != state for stat in Path(f"/proc/{pid}/task").glob("*/stat")
+    ):
+        assert time.monotonic() < deadline
+
+
 def test_a_message_arrives_with_all_that_was_said_about_it(bus: giusto.Bus) -> None:
     subscription = bus.subscribe("whole/+")
     publisher = bus.advertise("whole/1", Offer(max_size=64))
@@ -231,6 +240,7 @@ def test_without_credit_publishing_waits_no_longer_than_told(broker: BrokerProce
     with giusto.connect(broker.address) as bus:
         publisher = bus.advertise("credit", Offer(queue=1))
         broker.signal(signal.SIGSTOP)
+        until(broker.process.pid, "T")
         try:
             publisher.publish(b"takes the credit")
             with pytest.raises(QueueFull):
@@ -240,13 +250,6 @@ def test_without_credit_publishing_waits_no_longer_than_told(broker: BrokerProce
         finally:
             broker.signal(signal.SIGCONT)
         publisher.publish(b"there is credit again", timeout=WATCHDOG_S)
-
-
-def until_asleep(pid: int) -> None:
-    """Wait until a process waits for something."""
-    deadline = time.monotonic() + WATCHDOG_S
-    while Path(f"/proc/{pid}/stat").read_text().rsplit(") ")[1][0] != "S":
-        assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize("call", ["subscription.receive()", "list(subscription)", "bus.events.receive()"])
@@ -263,7 +266,7 @@ def test_control_c_ends_a_blocking_call(broker: BrokerProcess, call: str) -> Non
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
-        until_asleep(process.pid)
+        until(process.pid, "S")
         os.kill(process.pid, signal.SIGINT)
         assert process.communicate(timeout=WATCHDOG_S)[0] == "interrupted\n"
 
