@@ -210,11 +210,18 @@ def test_who_waits_hears_that_the_bus_was_closed(broker: BrokerProcess) -> None:
         except giusto.Closed as closed:
             heard.append(str(closed))
 
-    thread = threading.Thread(target=receive)
-    thread.start()
+    def iterate() -> None:
+        heard.append(f"{len(list(bus.subscribe('closed too')))} messages")
+
+    threads = [threading.Thread(target=receive), threading.Thread(target=iterate)]
+    for thread in threads:
+        thread.start()
+    while len(bus.subscribers("closed too")) == 0:
+        pass
     bus.close()
-    thread.join(WATCHDOG_S)
-    assert heard == ["the bus was closed"]
+    for thread in threads:
+        thread.join(WATCHDOG_S)
+    assert sorted(heard) == ["0 messages", "the bus was closed"]
     with pytest.raises(giusto.Closed):
         bus.subscribe("more")
 

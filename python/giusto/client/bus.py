@@ -236,9 +236,9 @@ class Bus(AnyBus):
             raise TimedOut("flush", timeout_ns)
 
     def close(self) -> None:
-        """Send what waits, say goodbye and close; whoever waits gets `Closed`."""
+        """Send what waits, say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
         self._closing.set()
-        self._native.end("the bus was closed", LEAVE_NS)
+        self._native.end("the bus was closed", LEAVE_NS, is_wanted=True)
         dispatcher = self._dispatcher
         if dispatcher is not None and dispatcher is not threading.current_thread():
             dispatcher.join(1)

@@ -40,6 +40,7 @@ class Bus(AnyBus):
         self._watched: list[int] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._ended: Closed | None = None
+        self._is_closed = False
         self._restoring: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._replies: Subscription | None = None
@@ -228,7 +229,8 @@ class Bus(AnyBus):
             raise TimedOut("flush", timeout_ns)
 
     async def close(self) -> None:
-        """Send what waits, say goodbye and close; whoever waits gets `Closed`."""
+        """Send what waits, say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
+        self._is_closed = True
         if self._restoring is not None:
             self._restoring.cancel()
         await self._loop.run_in_executor(None, self._native.flush, LEAVE_NS)

@@ -85,7 +85,12 @@ class Subscription(AnySubscription, _core.Inbox):
             elif not batch:
                 if self._is_over:
                     return
-                await self._wait_message(None)
+                try:
+                    await self._wait_message(None)
+                except Closed:
+                    if self._is_over or self._bus._is_closed:
+                        return
+                    raise
 
     async def _wait_message(self, timeout: Duration | None) -> None:
         timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
