@@ -151,6 +151,24 @@ def test_an_iteration_ends_with_its_subscription(broker: BrokerProcess) -> None:
     run(broker, test)
 
 
+def test_an_iteration_ends_when_the_bus_is_closed(broker: BrokerProcess) -> None:
+    async def test(bus: giusto.aio.Bus) -> None:
+        other = await giusto.aio.connect(broker.address)
+        subscription = await other.subscribe("closing")
+
+        async def count() -> int:
+            return len([message async for message in subscription])
+
+        task = asyncio.create_task(count())
+        await asyncio.sleep(0)
+        await other.close()
+        assert await task == 0
+        with pytest.raises(giusto.Closed, match="the bus was closed"):
+            await subscription.receive()
+
+    run(broker, test)
+
+
 def test_a_cancelled_receive_leaves_the_bus_in_order(broker: BrokerProcess) -> None:
     async def test(bus: giusto.aio.Bus) -> None:
         subscription = await bus.subscribe("cancel")

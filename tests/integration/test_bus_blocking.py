@@ -34,6 +34,15 @@ def bus(broker: BrokerProcess) -> Iterator[giusto.Bus]:
         yield connected
 
 
+def until(pid: int, state: str) -> None:
+    """Wait until every thread of a process sleeps (`S`) or is stopped (`T`)."""
+    deadline = time.monotonic() + WATCHDOG_S
+    while any(
+        stat.read_text().rsplit(") ")[1][0] != state for stat in Path(f"/proc/{pid}/task").glob("*/stat")
+    ):
+        assert time.monotonic() < deadline
+
+
 def test_a_message_arrives_with_all_that_was_said_about_it(bus: giusto.Bus) -> None:
     subscription = bus.subscribe("whole/+")
     publisher = bus.advertise("whole/1", Offer(max_size=64))
@@ -201,11 +210,18 @@ def test_who_waits_hears_that_the_bus_was_closed(broker: BrokerProcess) -> None:
         except giusto.Closed as closed:
             heard.append(str(closed))
 
-    thread = threading.Thread(target=receive)
-    thread.start()
+    def iterate() -> None:
+        heard.append(f"{len(list(bus.subscribe('closed too')))} messages")
+
+    threads = [threading.Thread(target=receive), threading.Thread(target=iterate)]
+    for thread in threads:
+        thread.start()
+    while len(bus.subscribers("closed too")) == 0:
+        pass
     bus.close()
-    thread.join(WATCHDOG_S)
-    assert heard == ["the bus was closed"]
+    for thread in threads:
+        thread.join(WATCHDOG_S)
+    assert sorted(heard) == ["0 messages", "the bus was closed"]
     with pytest.raises(giusto.Closed):
         bus.subscribe("more")
 
@@ -231,6 +247,7 @@ def test_without_credit_publishing_waits_no_longer_than_told(broker: BrokerProce
     with giusto.connect(broker.address) as bus:
         publisher = bus.advertise("credit", Offer(queue=1))
         broker.signal(signal.SIGSTOP)
+        until(broker.process.pid, "T")
         try:
             publisher.publish(b"takes the credit")
             with pytest.raises(QueueFull):
@@ -240,13 +257,6 @@ def test_without_credit_publishing_waits_no_longer_than_told(broker: BrokerProce
         finally:
             broker.signal(signal.SIGCONT)
         publisher.publish(b"there is credit again", timeout=WATCHDOG_S)
-
-
-def until_asleep(pid: int) -> None:
-    """Wait until a process waits for something."""
-    deadline = time.monotonic() + WATCHDOG_S
-    while Path(f"/proc/{pid}/stat").read_text().rsplit(") ")[1][0] != "S":
-        assert time.monotonic() < deadline
 
 
 @pytest.mark.parametrize("call", ["subscription.receive()", "list(subscription)", "bus.events.receive()"])
@@ -263,7 +273,7 @@ def test_control_c_ends_a_blocking_call(broker: BrokerProcess, call: str) -> Non
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
-        until_asleep(process.pid)
+        until(process.pid, "S")
         os.kill(process.pid, signal.SIGINT)
         assert process.communicate(timeout=WATCHDOG_S)[0] == "interrupted\n"
 
@@ -290,3 +300,38 @@ def test_other_transports_carry_messages(kind: str, tmp_path: Path) -> None:
             publisher.publish(b"x" * 100_000)
             sizes = {len(subscription.receive(WATCHDOG_S).payload) for _ in range(2)}
             assert sizes == {5, 100_000}
+
+
+def test_a_program_that_ends_without_closing_has_sent_everything(
+    broker: BrokerProcess, bus: giusto.Bus
+) -> None:
+    program = (
+        "import sys, giusto\n"
+        "bus = giusto.connect(sys.argv[1])\n"
+        "publisher = bus.advertise('end')\n"
+        "for number in range(1000): publisher.publish(b'%d' % number)\n"
+    )
+    subscription = bus.subscribe("end")
+    subprocess.run([sys.executable, "-c", program, broker.address], check=True, timeout=WATCHDOG_S)
+    received = [int(message.payload) for _, message in zip(range(1_000), subscription, strict=False)]
+    assert received == list(range(1_000))
+
+
+def test_threads_may_publish_on_one_publisher(bus: giusto.Bus) -> None:
+    subscription = bus.subscribe("shared")
+    publisher = bus.advertise("shared", Offer(queue=256))
+
+    def publish(letter: bytes) -> None:
+        for number in range(500):
+            publisher.publish(b"%s %d" % (letter, number))
+
+    threads = [threading.Thread(target=publish, args=(letter,)) for letter in (b"a", b"b", b"c")]
+    for thread in threads:
+        thread.start()
+    received = [message for _, message in zip(range(1_500), subscription, strict=False)]
+    for thread in threads:
+        thread.join(WATCHDOG_S)
+    assert [message.sequence for message in received] == list(range(1_500))
+    for letter in (b"a", b"b", b"c"):
+        own = [message.payload for message in received if message.payload.startswith(letter)]
+        assert own == [b"%s %d" % (letter, number) for number in range(500)]

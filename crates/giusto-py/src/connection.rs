@@ -35,6 +35,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<publisher::AsyncPublisher>()
 }
 
+/// Signals are looked after this often.
+const SLICE: Duration = Duration::from_millis(100);
 /// A publisher looks after what came in at least this often.
 const LOOK_NS: Nanos = 50_000_000;
 
@@ -46,6 +48,8 @@ pub(crate) struct Shared {
     /// Why nothing will ever come again.
     ended: Mutex<Option<String>>,
     is_ended: AtomicBool,
+    /// Its user ended it: no failure to whoever iterates.
+    is_closed: AtomicBool,
     looked_ns: AtomicI64,
     pub(crate) names: Mutex<Cache>,
 }
@@ -68,6 +72,11 @@ impl Shared {
         }
         let reason = locked(&self.ended).clone().unwrap_or_default();
         Err(exception("Closed", (reason,)))
+    }
+
+    /// Whether the user has closed the connection.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
     }
 
     pub(crate) fn deadline(&self, timeout_ns: Option<Nanos>) -> Option<Nanos> {
@@ -177,6 +186,7 @@ impl Connection {
             hooks: Mutex::new(Hooks { attend, idle }),
             ended: Mutex::default(),
             is_ended: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
             // In an event loop the loop reads, or nobody would be woken.
             looked_ns: AtomicI64::new(if in_loop || in_memory { i64::MAX } else { 0 }),
             names: Mutex::default(),
@@ -213,8 +223,19 @@ impl Connection {
     }
 
     /// Waits until everything has left; false if that takes longer.
-    fn flush(&self, py: Python<'_>, timeout_ns: i64) -> bool {
-        py.detach(|| self.shared.net.flush(Duration::from_nanos(timeout_ns.max(0) as u64)))
+    fn flush(&self, py: Python<'_>, timeout_ns: i64) -> PyResult<bool> {
+        let mut left = Duration::from_nanos(timeout_ns.max(0) as u64);
+        loop {
+            let slice = left.min(SLICE);
+            if py.detach(|| self.shared.net.flush(slice)) {
+                return Ok(true);
+            }
+            py.check_signals()?;
+            left -= slice;
+            if left.is_zero() {
+                return Ok(false);
+            }
+        }
     }
 
     /// Waits until there is something to attend to, or `notify` was called since `seen`; false if not in time.
@@ -299,9 +320,12 @@ impl Connection {
         py.detach(|| self.shared.net.drop_socket(reason))
     }
 
-    /// Nothing will come any more: who waits, now or later, gets `Closed(reason)`. What has come can still be taken.
-    fn end(&self, py: Python<'_>, reason: String, timeout_ns: i64) {
+    /// Nothing will come any more: who waits, now or later, gets `Closed(reason)`. What has come can still
+    /// be taken. If that `is_wanted`, iterations end without an exception.
+    #[pyo3(signature = (reason, timeout_ns, *, is_wanted=false))]
+    fn end(&self, py: Python<'_>, reason: String, timeout_ns: i64, is_wanted: bool) {
         locked(&self.shared.ended).get_or_insert(reason);
+        self.shared.is_closed.fetch_or(is_wanted, Ordering::AcqRel);
         self.shared.is_ended.store(true, Ordering::Release);
         py.detach(|| self.shared.net.close(Duration::from_nanos(timeout_ns.max(0) as u64)));
         self.shared.net.notify();

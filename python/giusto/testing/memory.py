@@ -52,7 +52,7 @@ class MemoryBus(Bus):
         self._look()
 
     def close(self) -> None:
-        """Say goodbye and close; whoever waits gets `Closed`."""
+        """Say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
         self._world.settle()
         super().close()
         self._world.leave(self._conn)

@@ -245,7 +245,7 @@ impl BlockingInbox {
         this
     }
 
-    /// Ends when the subscription does; a connection that is lost for good raises `Closed`.
+    /// Ends with the subscription and when the bus is closed; a connection that is lost for good raises `Closed`.
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<Message>>> {
         let (py, inbox) = (this.py(), this.as_super().get());
         loop {
@@ -256,7 +256,7 @@ impl BlockingInbox {
                 // In memory nothing more can happen.
                 Ok(false) => return Ok(None),
                 Ok(true) => {}
-                Err(_) if inbox.is_over() => return Ok(None),
+                Err(_) if inbox.is_over() || inbox.shared.is_closed() => return Ok(None),
                 Err(error) => return Err(error),
             }
         }

@@ -20,7 +20,7 @@ from giusto.client.aio.subscription import BATCH, Subscription
 from giusto.client.aio.waiter import wake
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import ADDRESS, QUEUE, AnyBus, failed, unreachable, weak_hook
+from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, failed, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
 from giusto.client.report import Report
 from giusto.contract import Duration, Need, Offer, duration_ns
@@ -28,7 +28,6 @@ from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
 from giusto.protocol import Party, ShareTerms, StatusIs, encode
 
 _Result = TypeVar("_Result")
-CLOSE_NS = 1_000_000_000
 
 
 class Bus(AnyBus):
@@ -41,6 +40,7 @@ class Bus(AnyBus):
         self._watched: list[int] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._ended: Closed | None = None
+        self._is_closed = False
         self._restoring: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._replies: Subscription | None = None
@@ -229,11 +229,12 @@ class Bus(AnyBus):
             raise TimedOut("flush", timeout_ns)
 
     async def close(self) -> None:
-        """Send what waits, say goodbye and close; whoever waits gets `Closed`."""
+        """Send what waits, say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
+        self._is_closed = True
         if self._restoring is not None:
             self._restoring.cancel()
-        await self._loop.run_in_executor(None, self._native.flush, CLOSE_NS)
-        self._end("the bus was closed", CLOSE_NS)
+        await self._loop.run_in_executor(None, self._native.flush, LEAVE_NS)
+        self._end("the bus was closed", LEAVE_NS)
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()

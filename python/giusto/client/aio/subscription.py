@@ -18,8 +18,10 @@ from giusto.errors import Closed, TimedOut
 if TYPE_CHECKING:
     from giusto.client.aio.bus import Bus
 
-BATCH = 1024
-"""Messages of one subscription before the loop has a turn."""
+BATCH = 256
+"""Messages taken at once: few enough to stay in the processor's cache."""
+BATCHES = 4
+"""Full batches before other tasks have a turn."""
 
 
 class Subscription(AnySubscription, _core.Inbox):
@@ -70,17 +72,25 @@ class Subscription(AnySubscription, _core.Inbox):
         return count
 
     async def __aiter__(self) -> AsyncIterator[_core.Message]:
+        full = 0
         while True:
             for message in self._ready:
                 yield message
             batch = self.take_many(BATCH)
             self._ready = iter(batch)
             if len(batch) == BATCH:
-                await asyncio.sleep(0)
+                full += 1
+                if full % BATCHES == 0:
+                    await asyncio.sleep(0)
             elif not batch:
                 if self._is_over:
                     return
-                await self._wait_message(None)
+                try:
+                    await self._wait_message(None)
+                except Closed:
+                    if self._is_over or self._bus._is_closed:
+                        return
+                    raise
 
     async def _wait_message(self, timeout: Duration | None) -> None:
         timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
