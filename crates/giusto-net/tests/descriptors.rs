@@ -20,7 +20,7 @@ fn without_descriptors_nobody_is_accepted_and_the_others_are_served() {
     let address = broker.server.addresses()[0].strip_prefix("tcp://").unwrap().to_owned();
     let before = getrlimit(Resource::Nofile);
     // Room for our own end of a connection, but not for the broker's.
-    setrlimit(Resource::Nofile, Rlimit { current: Some(open_files()), ..before.clone() }).unwrap();
+    setrlimit(Resource::Nofile, Rlimit { current: Some(open_files()), ..before }).unwrap();
     let stream = TcpStream::connect(&address).unwrap();
     broker.until("it was noticed", |hub| hub.refusals().files > 0);
     assert!(client.send(&wire::probe(7)));
