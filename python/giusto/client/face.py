@@ -79,13 +79,18 @@ class AnyBus:
 
     def _tell(self) -> None:
         """Queue what happened for `events` and call the handlers for it."""
-        while self._untold:
-            event = self._untold.popleft()
+        while (event := self._next_untold()) is not None:
             self._events.put(event)
             party = getattr(event, "party", None) or getattr(event, "subscription", None)
             handler = None if party is None else party.handlers.of(event)
             if handler is not None:
                 self._call(handler, event)
+
+    def _next_untold(self) -> Event | None:
+        try:
+            return self._untold.popleft()
+        except IndexError:  # Another thread was faster.
+            return None
 
     def _call(self, handler: Callable[[Any], object], argument: object) -> None:
         try:
