@@ -343,7 +343,9 @@ class Bus(AnyBus):
 
     def _restore_beside(self) -> None:
         """Restore in a thread: whoever waits for something else has a deadline of their own."""
-        self._restorer = threading.Thread(target=self._restore, name=f"giusto-{self.name}-restore", daemon=True)
+        self._restorer = threading.Thread(
+            target=self._restore, name=f"giusto-{self.name}-restore", daemon=True
+        )
         self._restorer.start()
 
     def _restore(self) -> None:
@@ -386,7 +388,8 @@ def connect(
 ) -> Bus:
     """Connect to a broker.
 
-    `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by whoever
-    waits next, with all publishers and subscriptions; without, everything raises `Closed` from then on.
+    `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by a
+    thread, with all publishers and subscriptions, once somebody notices the loss; without, everything raises
+    `Closed` from then on.
     """
     return Bus(address, name=name, timeout=timeout, reconnect=reconnect)
