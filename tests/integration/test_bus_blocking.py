@@ -290,3 +290,38 @@ def test_other_transports_carry_messages(kind: str, tmp_path: Path) -> None:
             publisher.publish(b"x" * 100_000)
             sizes = {len(subscription.receive(WATCHDOG_S).payload) for _ in range(2)}
             assert sizes == {5, 100_000}
+
+
+def test_a_program_that_ends_without_closing_has_sent_everything(
+    broker: BrokerProcess, bus: giusto.Bus
+) -> None:
+    program = (
+        "import sys, giusto\n"
+        "bus = giusto.connect(sys.argv[1])\n"
+        "publisher = bus.advertise('end')\n"
+        "for number in range(1000): publisher.publish(b'%d' % number)\n"
+    )
+    subscription = bus.subscribe("end")
+    subprocess.run([sys.executable, "-c", program, broker.address], check=True, timeout=WATCHDOG_S)
+    received = [int(message.payload) for _, message in zip(range(1_000), subscription, strict=False)]
+    assert received == list(range(1_000))
+
+
+def test_threads_may_publish_on_one_publisher(bus: giusto.Bus) -> None:
+    subscription = bus.subscribe("shared")
+    publisher = bus.advertise("shared", Offer(queue=256))
+
+    def publish(letter: bytes) -> None:
+        for number in range(500):
+            publisher.publish(b"%s %d" % (letter, number))
+
+    threads = [threading.Thread(target=publish, args=(letter,)) for letter in (b"a", b"b", b"c")]
+    for thread in threads:
+        thread.start()
+    received = [message for _, message in zip(range(1_500), subscription, strict=False)]
+    for thread in threads:
+        thread.join(WATCHDOG_S)
+    assert [message.sequence for message in received] == list(range(1_500))
+    for letter in (b"a", b"b", b"c"):
+        own = [message.payload for message in received if message.payload.startswith(letter)]
+        assert own == [b"%s %d" % (letter, number) for number in range(500)]

@@ -35,6 +35,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<publisher::AsyncPublisher>()
 }
 
+/// Signals are looked after this often.
+const SLICE: Duration = Duration::from_millis(100);
 /// A publisher looks after what came in at least this often.
 const LOOK_NS: Nanos = 50_000_000;
 
@@ -213,8 +215,19 @@ impl Connection {
     }
 
     /// Waits until everything has left; false if that takes longer.
-    fn flush(&self, py: Python<'_>, timeout_ns: i64) -> bool {
-        py.detach(|| self.shared.net.flush(Duration::from_nanos(timeout_ns.max(0) as u64)))
+    fn flush(&self, py: Python<'_>, timeout_ns: i64) -> PyResult<bool> {
+        let mut left = Duration::from_nanos(timeout_ns.max(0) as u64);
+        loop {
+            let slice = left.min(SLICE);
+            if py.detach(|| self.shared.net.flush(slice)) {
+                return Ok(true);
+            }
+            py.check_signals()?;
+            left -= slice;
+            if left.is_zero() {
+                return Ok(false);
+            }
+        }
     }
 
     /// Waits until there is something to attend to, or `notify` was called since `seen`; false if not in time.

@@ -13,7 +13,7 @@ from giusto.client import exchange, operation
 from giusto.client.dispatcher import Dispatcher
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import ADDRESS, QUEUE, AnyBus, unreachable, weak_hook
+from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
 from giusto.client.publisher import Publisher
 from giusto.client.report import Report
@@ -24,8 +24,6 @@ from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
 from giusto.protocol import Party, ShareTerms, StatusIs, encode
 
 _Result = TypeVar("_Result")
-CLOSE_NS = 1_000_000_000
-"""What waits to be sent has this long to leave when a bus is closed."""
 
 
 class Bus(AnyBus):
@@ -240,7 +238,7 @@ class Bus(AnyBus):
     def close(self) -> None:
         """Send what waits, say goodbye and close; whoever waits gets `Closed`."""
         self._closing.set()
-        self._native.end("the bus was closed", CLOSE_NS)
+        self._native.end("the bus was closed", LEAVE_NS)
         dispatcher = self._dispatcher
         if dispatcher is not None and dispatcher is not threading.current_thread():
             dispatcher.join(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import logging
 import os
@@ -22,7 +23,10 @@ from giusto.protocol import Connected
 ADDRESS = "giusto://127.0.0.1:7447"
 QUEUE = 65_536
 log = logging.getLogger("giusto")
+LEAVE_NS = 1_000_000_000
+"""What waits to be sent has this long to leave when a bus is closed."""
 _clients = itertools.count(1)
+_open: weakref.WeakSet[AnyBus] = weakref.WeakSet()
 
 
 class AnyBus:
@@ -39,6 +43,7 @@ class AnyBus:
         self._connected: Connected | None = None
         self._exchange: Exchange | None = None
         self._native: _core.Connection
+        _open.add(self)
 
     @property
     def run(self) -> str:
@@ -79,18 +84,16 @@ class AnyBus:
 
     def _tell(self) -> None:
         """Queue what happened for `events` and call the handlers for it."""
-        while (event := self._next_untold()) is not None:
+        while True:
+            try:
+                event = self._untold.popleft()
+            except IndexError:
+                return
             self._events.put(event)
             party = getattr(event, "party", None) or getattr(event, "subscription", None)
             handler = None if party is None else party.handlers.of(event)
             if handler is not None:
                 self._call(handler, event)
-
-    def _next_untold(self) -> Event | None:
-        try:
-            return self._untold.popleft()
-        except IndexError:  # Another thread was faster.
-            return None
 
     def _call(self, handler: Callable[[Any], object], argument: object) -> None:
         try:
@@ -102,6 +105,13 @@ class AnyBus:
         if self._exchange is None:
             self._exchange = Exchange(reply_topic(self.name))
         return self._exchange
+
+
+@atexit.register
+def _leave() -> None:
+    """A program that ends without closing its buses has still sent what it published."""
+    for bus in list(_open):
+        bus._native.end("the process ends", LEAVE_NS)
 
 
 def failed(error: Exception) -> None:

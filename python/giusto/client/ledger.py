@@ -1,7 +1,8 @@
 """What a client has asked, what it has, and what it was told: the part that both faces share.
 
-Everything here is without waiting. An operation (`giusto.client.operation`) asks through the ledger, the
-face waits, and `settle` takes what the broker said.
+Everything here is without waiting, and several threads may call at once: no step leaves a table half
+done. An operation (`giusto.client.operation`) asks through the ledger, the face waits, and `settle` takes
+what the broker said.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Ledger:
 
     def fail_requests(self, error: GiustoError) -> None:
         """No answer will come to what was asked so far."""
-        for number, answer in self._answers.items():
+        for number, answer in list(self._answers.items()):
             if answer is None:
                 self._answers[number] = error
 
@@ -80,12 +81,12 @@ class Ledger:
     def drop_publisher(self, publisher: AnyPublisher) -> None:
         """The publisher is no more."""
         self.publishers.pop(publisher.topic, None)
-        self._flows = {number: one for number, one in self._flows.items() if one is not publisher}
+        _remove(self._flows, publisher)
 
     def drop_subscription(self, subscription: AnySubscription) -> None:
         """The subscription is no more."""
         self.subscriptions.pop(subscription.key, None)
-        self._numbers = {number: one for number, one in self._numbers.items() if one is not subscription}
+        _remove(self._numbers, subscription)
 
     def forget_numbers(self) -> None:
         """Another connection begins."""
@@ -132,6 +133,12 @@ class Ledger:
             subscription = self.subscriptions.get(key)
             if subscription is not None and (gaps or occasion != "gap"):
                 yield _event(subscription, topic, occasion, count, worst_ns)
+
+
+def _remove(numbers: dict[int, Any], party: Party) -> None:
+    for number, one in list(numbers.items()):
+        if one is party:
+            numbers.pop(number, None)
 
 
 def _event(subscription: AnySubscription, topic: str, occasion: str, count: int, worst_ns: int) -> Event:

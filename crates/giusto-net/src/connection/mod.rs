@@ -27,6 +27,8 @@ use socket::{SLICE, Socket};
 use crate::clock;
 use crate::session::Session;
 
+/// What waits to be sent has this long to leave when a connection is dropped without being closed.
+const DROP_TIMEOUT: Duration = Duration::from_secs(1);
 /// Datagrams that one reading takes at most.
 const DATAGRAMS_MAX: usize = 256;
 
@@ -389,6 +391,10 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        if self.with(|session| session.is_connected()) {
+            let _ = self.send(&Frame::Goodbye);
+            self.outlet.flush(DROP_TIMEOUT);
+        }
         self.outlet.close();
     }
 }

@@ -20,7 +20,7 @@ from giusto.client.aio.subscription import BATCH, Subscription
 from giusto.client.aio.waiter import wake
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import ADDRESS, QUEUE, AnyBus, failed, unreachable, weak_hook
+from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, failed, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
 from giusto.client.report import Report
 from giusto.contract import Duration, Need, Offer, duration_ns
@@ -28,7 +28,6 @@ from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
 from giusto.protocol import Party, ShareTerms, StatusIs, encode
 
 _Result = TypeVar("_Result")
-CLOSE_NS = 1_000_000_000
 
 
 class Bus(AnyBus):
@@ -232,8 +231,8 @@ class Bus(AnyBus):
         """Send what waits, say goodbye and close; whoever waits gets `Closed`."""
         if self._restoring is not None:
             self._restoring.cancel()
-        await self._loop.run_in_executor(None, self._native.flush, CLOSE_NS)
-        self._end("the bus was closed", CLOSE_NS)
+        await self._loop.run_in_executor(None, self._native.flush, LEAVE_NS)
+        self._end("the bus was closed", LEAVE_NS)
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
