@@ -9,7 +9,8 @@
 //!    stream of messages may have to wait for seven more turns, so that short turns do not mean short writes.
 //! 6. **Timers**, then hand events over to the control plane.
 //!
-//! Turns are a quarter of that while several clients send, since each waits for the turns of the others.
+//! Reads and steps are a quarter of that while several clients send, since each waits for the turns of the others. A
+//! client that sends alone gets four times the steps: all that was read from it is forwarded at once.
 //! So no client, however fast, holds a turn for longer than its own bounded part. The load-driven thread takes turns
 //! while there is work; the time-driven one (S2 section IV-A) takes turns for at most `budget_ns` from each multiple of
 //! `period_ns` on, and sleeps between.
@@ -37,8 +38,8 @@ const READY_MAX: usize = 256;
 /// Steps between two looks at the clock.
 const STEPS_PER_LOOK: usize = 16;
 /// Clients that have been heard within this time share the turns.
-const COMPANY_NS: Nanos = 10_000_000;
-/// Their turns are so many times shorter than those of a client that is alone.
+const COMPANY_NS: Nanos = 100_000_000;
+/// Their turns are so many times shorter than configured; those of a client that is alone take as many times more steps.
 const PARTS: usize = 4;
 /// Steps for each client that something is to be written to, if there are many.
 const STEPS_PER_WRITE: usize = 16;
@@ -166,7 +167,7 @@ impl Turner {
 
     fn read(&mut self, now: Nanos, end_ns: Nanos) {
         let ready = std::mem::take(&mut self.ready);
-        let share_bytes = self.sockets.share_bytes(ready.len(), self.config.read_bytes / self.parts(now));
+        let share_bytes = self.sockets.share_bytes(ready.len(), self.read_bytes(now));
         for &(token, flags) in &ready {
             if token == BELL {
                 self.call();
@@ -229,8 +230,8 @@ impl Turner {
 
     /// Spends quanta; whether there was something to spend them on.
     fn step(&mut self, now: Nanos, end_ns: Nanos) -> bool {
-        let (mut steps, parts) = (0, self.parts(now));
-        while steps < self.steps_max(parts) && self.hub.has_work() && !self.hub.is_crowded() {
+        let (mut steps, least) = (0, self.turn_steps(now));
+        while steps < self.steps_max(least) && self.hub.has_work() && !self.hub.is_crowded() {
             let now = clock::now();
             if now > end_ns {
                 break;
@@ -245,16 +246,25 @@ impl Turner {
         steps > 0
     }
 
-    /// Turns are shorter when several clients send: each waits for the turns of the others.
-    fn parts(&self, now: Nanos) -> usize {
-        if now.saturating_sub(self.last_read.1) < COMPANY_NS { PARTS } else { 1 }
+    /// Whether several clients send: each waits for the turns of the others.
+    fn is_in_company(&self, now: Nanos) -> bool {
+        now.saturating_sub(self.last_read.1) < COMPANY_NS
+    }
+
+    fn read_bytes(&self, now: Nanos) -> usize {
+        if self.is_in_company(now) { self.config.read_bytes / PARTS } else { self.config.read_bytes }
+    }
+
+    /// Alone, all that was read is forwarded while it is in the cache; in company the input stage has a choice.
+    fn turn_steps(&self, now: Nanos) -> usize {
+        let steps = self.config.turn_steps;
+        if self.is_in_company(now) { steps.div_ceil(PARTS) } else { steps * PARTS }
     }
 
     /// A write costs as much as many steps: the more clients have something to be written, the more steps are taken
     /// before that.
-    fn steps_max(&self, parts: usize) -> usize {
-        let steps = self.config.turn_steps.div_ceil(parts);
-        (STEPS_PER_WRITE * self.hub.ready_count()).clamp(steps, self.config.turn_steps * STEPS_FACTOR_MAX)
+    fn steps_max(&self, least: usize) -> usize {
+        (STEPS_PER_WRITE * self.hub.ready_count()).clamp(least, self.config.turn_steps * STEPS_FACTOR_MAX)
     }
 
     /// One write for each client that has something to send, unless more for it comes at once.
