@@ -12,7 +12,7 @@ set -eu
 
 RUNS=${FUZZ_RUNS:-200000}
 made=${CARGO_TARGET_DIR:-target}/fuzz
-targets=${FUZZ_TARGETS:-control frame attributes filter hub}
+targets=${FUZZ_TARGETS:-control frame attributes filter hub session}
 
 # Counters that the compiler puts at every branch, as libFuzzer wants them; they work with a stable compiler.
 coverage='-Cpasses=sancov-module

@@ -7,16 +7,18 @@ pub mod attributes;
 pub mod filter;
 pub mod frame;
 pub mod hub;
+pub mod session;
 
 /// A promise that holds for all inputs.
 pub type Target = fn(&[u8]);
 
 /// Every target, by the name of its folder in the corpus.
-pub const TARGETS: [(&str, Target); 4] = [
+pub const TARGETS: [(&str, Target); 5] = [
     ("frame", frame::check),
     ("attributes", attributes::check),
     ("filter", filter::check),
     ("hub", hub::check),
+    ("session", session::check),
 ];
 
 /// The target of that name.

@@ -7,10 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -57,20 +58,35 @@ def run(*words: str, address: str | None = None, text: str = "") -> tuple[int, s
 @contextmanager
 def started(*words: str, address: str | None = None) -> Iterator[Process]:
     process = start(*words, address=address)
+    watchdog = threading.Timer(WATCHDOG, process.kill)
+    watchdog.start()
     try:
         yield process
     finally:
+        watchdog.cancel()
         process.kill()
         process.communicate()
+
+
+def line_of(stream: IO[str] | None) -> str:
+    """The next line that a process prints."""
+    assert stream is not None
+    return stream.readline().removesuffix("\n")
+
+
+@contextmanager
+def broker_at(listen: str) -> Iterator[tuple[Process, str]]:
+    """A broker that is ready, and its address."""
+    with started("broker", "--listen", listen) as broker:
+        ready, _, where = line_of(broker.stdout).partition(" ")
+        assert ready == "ready"
+        yield broker, where
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """A broker in a process of its own."""
-    with started("broker", "--listen", "tcp://127.0.0.1:0") as broker:
-        assert broker.stdout is not None
-        ready, _, where = broker.stdout.readline().strip().partition(" ")
-        assert ready == "ready"
+    with broker_at("tcp://127.0.0.1:0") as (_, where):
         yield where
 
 
@@ -154,6 +170,24 @@ def test_a_reader_that_goes_away_ends_the_subscriber_quietly(address: str, subsc
         assert sub.stderr.read() == ""
 
 
+def test_a_subscriber_survives_its_broker_and_says_so() -> None:
+    with ExitStack() as running:
+        broker, where = running.enter_context(broker_at("tcp://127.0.0.1:0"))
+        sub = running.enter_context(started("sub", "s", "-n", "1", "--max-latency", "1min", address=where))
+        assert line_of(sub.stderr).startswith("Unproved: ")
+        broker.kill()
+        told = line_of(sub.stderr)
+        assert told.startswith("giusto: connection lost: ")
+        running.enter_context(broker_at(where.replace("giusto://", "tcp://")))
+        # A connection that is made while the old broker is still dying is lost as well.
+        while told.startswith("giusto: connection lost: "):
+            told = line_of(sub.stderr)
+        assert told.startswith("giusto: connection restored after ")
+        run("pub", "s", "again", address=where)
+        assert sub.communicate(timeout=WATCHDOG)[0].startswith("s  again  (")
+        assert sub.returncode == 0
+
+
 def test_nothing_for_too_long_is_a_failure(address: str) -> None:
     code, out, error = run("sub", "silence", "--timeout", "50ms", address=address)
     assert (code, out) == (1, "")
@@ -228,8 +262,7 @@ def test_a_broker_takes_its_settings_from_a_file_and_ends_in_good_order(tmp_path
     settings = tmp_path / "giusto.toml"
     settings.write_text(f'[broker]\nlisten = ["unix://{tmp_path}/socket"]\ninput = "fair"\n')
     with started("broker", "--config", str(settings)) as broker:
-        assert broker.stdout is not None
-        where = broker.stdout.readline().split()[1]
+        where = line_of(broker.stdout).split()[1]
         assert where == f"giusto+unix://{tmp_path}/socket"
         assert json.loads(run("top", "--once", "--json", address=where)[1])["input"] == "fair"
         broker.send_signal(signal.SIGTERM)

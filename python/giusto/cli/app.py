@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -41,12 +42,13 @@ def giusto(
     """
 
 
-for command, examples, about in [
+COMMANDS: list[tuple[Callable[..., None], str, str]] = [
     (broker.broker, broker.EXAMPLES, "Run a broker."),
     (pub.pub, pub.EXAMPLES, "Publish messages on a topic."),
     (sub.sub, sub.EXAMPLES, "Subscribe and print what arrives."),
     (top.top, top.EXAMPLES, "Show topics and clients of a broker, live."),
     (bench.bench, bench.EXAMPLES, "Measure latency and throughput."),
     (doctor.doctor, doctor.EXAMPLES, "Check this machine, and say what to do."),
-]:
+]
+for command, examples, about in COMMANDS:
     app.command(epilog=examples, short_help=about)(command)

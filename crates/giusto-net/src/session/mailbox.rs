@@ -126,6 +126,6 @@ impl Mailbox {
 /// Adds to a tally.
 pub(crate) fn note(tallies: &mut Tallies, key: (u32, u32, Occasion), count: u64, worst_ns: Nanos) {
     let tally = tallies.entry(key).or_default();
-    tally.count += count;
+    tally.count = tally.count.saturating_add(count);
     tally.worst_ns = tally.worst_ns.max(worst_ns);
 }

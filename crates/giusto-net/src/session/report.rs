@@ -67,8 +67,9 @@ struct Track {
 }
 
 impl Track {
+    /// Sequences are whatever a publisher writes: nothing here may overflow.
     fn missing(&self) -> u64 {
-        (self.highest - self.first + 1).saturating_sub(self.received)
+        (self.highest - self.first).saturating_add(1).saturating_sub(self.received)
     }
 }
 
@@ -152,11 +153,11 @@ impl Report {
 
     /// Figures since the subscription began.
     pub(crate) fn figures(&self) -> Figures {
-        let missing: u64 = self.tracks.iter().map(Track::missing).sum();
+        let lost = self.tracks.iter().map(Track::missing).fold(self.settled, u64::saturating_add);
         Figures {
             messages: self.messages,
             bytes: self.bytes,
-            lost: self.settled + missing,
+            lost,
             late: self.late,
             span_ns: self.last_ns - self.first_ns,
             max_ns: self.max_ns,
@@ -176,7 +177,7 @@ impl Report {
         let settled = &mut self.settled;
         self.tracks.retain(|track| {
             if track.source == source {
-                *settled += track.missing();
+                *settled = settled.saturating_add(track.missing());
             }
             track.source != source
         });
@@ -196,7 +197,7 @@ impl Report {
             return gap;
         }
         if sequence == 0 || track.highest - sequence > REORDER_MAX {
-            self.settled += track.missing();
+            self.settled = self.settled.saturating_add(track.missing());
             *track = Track { source, first: sequence, highest: sequence, received: 1 };
         } else {
             // Overtaken, by a higher priority: it fills a gap, or came before what was seen first.
@@ -245,6 +246,16 @@ mod tests {
         let (report, breaches) = arrivals(watch, &[(0, 0, 4), (0, 0, 7), (0, 0, 5)]);
         assert_eq!(report.figures().lost, 1);
         assert_eq!(breaches.iter().map(|breach| breach.lost).collect::<Vec<_>>(), [0, 2, 0]);
+    }
+
+    #[test]
+    fn sequences_at_the_ends_of_their_range_are_survived() {
+        let watch = Watch { gaps: true, ..Watch::default() };
+        let last = u64::MAX;
+        let (mut report, _) = arrivals(watch, &[(0, 0, 0), (0, 0, last), (0, 0, 0), (0, 0, last)]);
+        assert_eq!(report.figures().lost, u64::MAX);
+        report.forget_source(0);
+        assert_eq!(report.recent().lost, u64::MAX);
     }
 
     #[test]
