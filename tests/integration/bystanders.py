@@ -1,4 +1,4 @@
-"""A well-behaved publisher and subscriber beside whatever a test does to the broker: they must lose nothing."""
+"""A well-behaved publisher and subscriber beside whatever a test does to the broker: they lose nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every test with real processes may ask for: a broker, and clients beside it that must not notice anything."""
+"""What tests with real processes may ask for: a broker, and clients beside it that must notice nothing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import pytest
 from raw import WATCHDOG_S, BrokerProcess, RawClient, dial
 
 from giusto import _core
@@ -33,13 +32,6 @@ from giusto.protocol import (
     TopicIs,
     encode,
 )
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[BrokerProcess]:
-    """One broker for the tests that leave it as they found it."""
-    with BrokerProcess() as process:
-        yield process
 
 
 def test_the_broker_says_when_it_is_ready_and_stops_on_sigterm() -> None:

@@ -73,12 +73,12 @@ fn a_frame_of_no_kind_is_refused() {
 
 #[test]
 fn strangers_cannot_announce_long_frames_and_clients_no_long_control_frames() {
-    let answers = answer(&[hello(), vec![9, 0, 1, 0, 3, 0, 0, 0]].concat());
+    let answers = answer(&[hello(), vec![1, 0, 1, 0, 3, 0, 0, 0]].concat());
     assert!(matches!(&answers[..], [Owned::Hello, Owned::Error(1, _)]), "{answers:?}");
     let mut hub = hub();
     let conn = client(&mut hub, "a");
-    hub.receive(0, conn, &control(&vec![0; (1 << 20) + 1]));
-    let problem = "control frame of 1048577 bytes: at most 1048576";
+    hub.receive(0, conn, &control(&[0; 65_537]));
+    let problem = "control frame of 65537 bytes: at most 65536";
     assert_eq!(sent(&mut hub, 0, conn), [Owned::Error(1, problem.into())]);
 }
 

@@ -15,7 +15,7 @@ fn start(length: u32, kind: Kind) -> Vec<u8> {
 
 fn is_refused(hub: &mut Hub, conn: ConnId, bytes: &[u8]) -> bool {
     hub.receive(0, conn, bytes);
-    matches!(sent(hub, 0, conn).last(), Some(Owned::Error(1, text)) if text.contains("at most"))
+    matches!(sent(hub, 0, conn).last(), Some(Owned::Error(1, _)))
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn who_is_no_client_yet_cannot_send_long_frames() {
 fn a_client_can_send_long_messages_but_no_long_control_frames() {
     let mut hub = Hub::new(HubConfig::default()).unwrap();
     let (first, second) = (client(&mut hub, "a"), client(&mut hub, "b"));
-    assert!(is_refused(&mut hub, first, &start((1 << 20) + 1, Kind::Control)));
+    assert!(is_refused(&mut hub, first, &start((1 << 16) + 9, Kind::Control)));
     assert!(!is_refused(&mut hub, second, &start(8 << 20, Kind::Data)));
 }
 
@@ -39,10 +39,12 @@ fn a_client_can_send_long_messages_but_no_long_control_frames() {
 fn long_control_frames_wait_when_there_are_many() {
     let mut hub = Hub::new(HubConfig::default()).unwrap();
     let conn = client(&mut hub, "a");
-    let frame = control(&vec![0; 1_000_000]);
-    let holds: Vec<Hold> = (0..6).map(|_| hub.receive(0, conn, &frame).hold).collect();
-    assert_eq!(holds.iter().filter(|&&hold| hold == Hold::None).count(), 5);
-    assert_eq!((holds[5], hub.events().len()), (Hold::Busy, 5));
+    let other = client(&mut hub, "b");
+    let frame = control(&vec![0; 1 << 16]);
+    let mut hold_of = |conn| hub.receive(0, conn, &frame).hold;
+    assert!((0..32).all(|_| hold_of(conn) == Hold::None && hold_of(other) == Hold::None));
+    assert_eq!(hold_of(conn), Hold::Busy);
+    assert_eq!(hub.events().len(), 64);
     assert_eq!(hub.receive(0, conn, &frame).hold, Hold::None);
 }
 

@@ -39,7 +39,7 @@ class Bus(AnyBus):
     ) -> None:
         super().__init__(address, name, timeout, reconnect)
         self._lock = threading.RLock()
-        self._is_restoring = False
+        self._restorer: threading.Thread | None = None
         self._closing = threading.Event()
         self._dispatcher: Dispatcher | None = None
         self._replies: Subscription | None = None
@@ -285,11 +285,10 @@ class Bus(AnyBus):
         self._native.open(self.address, self._timeout_ns)
 
     def _ask(self, number: int, body: bytes) -> object:
-        if not self._native.is_connected:
-            self._attend()
+        deadline_ns = self._native.now + self._timeout_ns
+        self._wait_restored(deadline_ns)
         self._native.check_open()
         self._native.send(body)
-        deadline_ns = self._native.now + self._timeout_ns
         try:
             while True:
                 seen = self._native.notified
@@ -302,8 +301,23 @@ class Bus(AnyBus):
         finally:
             self._ledger.forget_request(number)
 
+    def _wait_restored(self, deadline_ns: int) -> None:
+        """Wait until everything is there again, if the connection is lost."""
+        if not self._native.is_connected:
+            self._attend()
+        while self._is_away:
+            seen = self._native.notified
+            if self._is_away and not self._native.wait(seen, max(0, deadline_ns - self._native.now)):
+                raise TimedOut("restored connection", self._timeout_ns)
+            self._attend()
+
+    @property
+    def _is_away(self) -> bool:
+        """Whether another thread is restoring the connection."""
+        return self._restorer not in (None, threading.current_thread())
+
     def _attend(self) -> None:
-        """Take what came, tell it, and restore a lost connection. Called by whoever waits."""
+        """Take what came, tell it, and have a lost connection restored. Called by whoever waits."""
         with self._lock:
             has_news = self._take_in()
             loss = self._native.take_loss()
@@ -311,28 +325,37 @@ class Bus(AnyBus):
                 self._lose(loss)
         if has_news or loss is not None:
             self._native.notify()
-        if not self._is_restoring:
+        if self._restorer is not threading.current_thread():
             self._tell()
 
     def _lose(self, loss: tuple[str, int, int]) -> None:
         if self._closing.is_set():
             return
         reason = self._note_loss(loss)
-        if self._is_restoring:
+        if self._restorer is not None:
             return
         if self._connected is None or not self._reconnects:
             self._native.end(f"connection lost: {reason}", 0)
             return
-        self._tell()
-        self._native.notify()
-        self._is_restoring = True
+        self._restore_beside()
+
+    def _restore_beside(self) -> None:
+        """Restore in a thread: whoever waits for something else has a deadline of their own."""
+        self._restorer = threading.Thread(
+            target=self._restore, name=f"giusto-{self.name}-restore", daemon=True
+        )
+        self._restorer.start()
+
+    def _restore(self) -> None:
         try:
             restored = self._run(operation.restore(self._ledger, self._native, self.name, self._clock))
+            self._note_restored(*restored)
         except _Over:
             return
         finally:
-            self._is_restoring = False
-        self._note_restored(*restored)
+            self._restorer = None
+            self._tell()
+            self._native.notify()
 
     def _clock(self) -> int:
         return self._native.now
@@ -363,7 +386,8 @@ def connect(
 ) -> Bus:
     """Connect to a broker.
 
-    `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by whoever
-    waits next, with all publishers and subscriptions; without, everything raises `Closed` from then on.
+    `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by a
+    thread, with all publishers and subscriptions, once somebody notices the loss; without, everything raises
+    `Closed` from then on.
     """
     return Bus(address, name=name, timeout=timeout, reconnect=reconnect)

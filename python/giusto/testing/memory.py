@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from giusto import _core
@@ -70,6 +71,10 @@ class MemoryBus(Bus):
             self._world.advance_to(self._world.now_ns + step.nanoseconds)
             return None
         return super()._do(step)
+
+    def _restore_beside(self) -> None:
+        self._restorer = threading.current_thread()
+        self._restore()
 
     def _dispatch_if(self, wanted: bool) -> None:
         """There is no thread: callbacks are called when something comes."""

@@ -1,4 +1,4 @@
-"""Bytes that are no frames, or frames at the wrong moment: their sender is told and closed, nobody else notices."""
+"""Bytes that are no frames, or come at the wrong moment: their sender is closed, and nobody else notices."""
 
 from __future__ import annotations
 

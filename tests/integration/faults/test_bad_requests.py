@@ -1,4 +1,4 @@
-"""Control frames that are no requests, or that ask for nonsense: an answer or an error frame, and nothing changed."""
+"""Control frames that are no requests, or ask for nonsense: an answer or an error, and nothing changes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,6 @@ def test_a_control_frame_above_the_limit_is_refused_before_it_has_come(
         error = last_words(stream)[-1]
         assert isinstance(error, _core.Failure)
         assert error.code == 1
-        assert "at most" in error.text
 
 
 REFUSED: dict[str, Request] = {
@@ -205,8 +204,7 @@ def test_ten_thousand_requests_without_reading_the_answers(
     body = _core.encode_control(msgspec.msgpack.encode({"op": "status", "id": 1}))
     with pytest.raises(TimeoutError):
         # The broker stops reading who does not read: the kernel's buffers end the flood.
-        for _ in range(10_000):
-            flooder.socket.sendall(body * 100)
+        flooder.socket.sendall(body * 1_000_000)
     bystanders.go_on(20)
     assert rss_bytes(broker.process.pid) - before < 100 * MB
     flooder.socket.close()

@@ -1,4 +1,4 @@
-"""Very many connections, at once or one after the other: others are served, and memory and files come back."""
+"""Very many connections, at once or one after the other: others are served, memory and files come back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A publisher that sends more than it may: the surplus is counted and told, and hurts neither others nor itself."""
+"""A publisher that sends more than it may: the surplus is counted and told, and hurts nobody."""
 
 from __future__ import annotations
 

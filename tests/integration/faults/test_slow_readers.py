@@ -1,4 +1,4 @@
-"""A subscriber that does not read: others are served, and every message that it misses is counted and told."""
+"""A subscriber that does not read: others are served, and each message that it misses is counted and told."""
 
 from __future__ import annotations
 

@@ -42,6 +42,7 @@ pub use status::{ClientStatus, LossOf, Refusals, TopicStatus};
 use conn::{Conn, Conns, State};
 use credit::Flows;
 use delay::Delays;
+use receive::CONTROL_BYTES_MAX;
 
 /// Numbers in error frames.
 pub mod code {
@@ -121,6 +122,8 @@ pub struct Hub {
     config: HubConfig,
     engine: Engine,
     decoder: Decoder,
+    /// For those who are not clients yet.
+    narrow: Decoder,
     conns: Conns,
     flows: Flows,
     /// The connection of each client of the engine.
@@ -144,6 +147,7 @@ impl Hub {
         Ok(Self {
             engine: Engine::new(config.engine.clone())?,
             decoder: Decoder::new(config.frame_limit_bytes),
+            narrow: Decoder::new(config.frame_limit_bytes.min(CONTROL_BYTES_MAX)),
             conns: Conns::default(),
             flows: Flows::default(),
             conn_of: Vec::new(),

@@ -9,13 +9,10 @@ use giusto_core::id::{ClientId, FlowId, Nanos};
 use super::conn::ConnId;
 use super::{Event, Hub, State, code};
 
+/// Longest control frame. Strangers cannot make the broker keep more than that.
+pub(super) const CONTROL_BYTES_MAX: u32 = 1 << 16;
 /// Bytes of control frames that may wait for a connection before it is not read any more.
 const OUTBOX_READ_MAX: usize = 1 << 20;
-
-/// Longest frame of a connection that is no client yet, and longest control frame of one that is. The control plane
-/// refuses bodies of more than 65,536 bytes too, but in words.
-const GREETING_BYTES_MAX: usize = 65_536 + PREFIX_BYTES;
-const CONTROL_BYTES_MAX: usize = 1 << 20;
 
 /// Control frames of one connection that the control plane is given at a time.
 const ASKED_MAX: u32 = 64;
@@ -59,16 +56,17 @@ impl Hub {
             Some(conn) => conn.client,
             None => return Received { consumed: bytes.len(), ..received },
         };
+        let decoder = if client.is_some() { self.decoder } else { self.narrow };
         loop {
             let rest = &bytes[received.consumed..];
-            let (frame, consumed) = match self.decoder.decode(rest) {
+            let (frame, consumed) = match decoder.decode(rest) {
                 Ok(Decoded::Frame { frame, consumed }) => (frame, consumed),
-                Ok(Decoded::Incomplete { needed }) if needed <= limit_bytes(client, rest) => {
+                Ok(Decoded::Incomplete { needed }) if needed <= limit_bytes(rest) => {
                     received.needed = needed;
                     return received;
                 }
                 Ok(Decoded::Incomplete { needed }) => {
-                    let limit = limit_bytes(client, rest);
+                    let limit = limit_bytes(rest);
                     self.refuse(now, id, &format!("a frame of {needed} bytes: at most {limit} here"));
                     return Received { consumed: bytes.len(), ..received };
                 }
@@ -131,7 +129,7 @@ impl Hub {
             (State::Hello, Frame::Hello(hello)) => self.greet(now, id, *hello),
             (State::Hello, _) => self.break_off(now, id, code::PROTOCOL, "the first frame is not a hello"),
             (_, Frame::Hello(_)) => self.break_off(now, id, code::PROTOCOL, "a second hello"),
-            (_, Frame::Control(body)) if body.len() > CONTROL_BYTES_MAX => {
+            (_, Frame::Control(body)) if body.len() > CONTROL_BYTES_MAX as usize => {
                 let problem = format!("control frame of {} bytes: at most {CONTROL_BYTES_MAX}", body.len());
                 self.break_off(now, id, code::PROTOCOL, &problem)
             }
@@ -225,10 +223,9 @@ impl Hub {
 }
 
 /// How long a frame that starts with `start` may be: nobody waits for more than will be looked at.
-fn limit_bytes(client: Option<ClientId>, start: &[u8]) -> usize {
+fn limit_bytes(start: &[u8]) -> usize {
     match start.get(4) {
-        _ if client.is_none() => GREETING_BYTES_MAX,
-        Some(&kind) if kind == Kind::Control as u8 => CONTROL_BYTES_MAX,
+        Some(&kind) if kind == Kind::Control as u8 => PREFIX_BYTES + CONTROL_BYTES_MAX as usize,
         _ => usize::MAX,
     }
 }

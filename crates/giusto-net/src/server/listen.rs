@@ -53,7 +53,7 @@ impl Listener {
         match self {
             Self::Tcp(listener) => {
                 let (stream, from) = listener.accept()?;
-                tune(stream.as_fd())?;
+                tune(stream.as_fd(), from.ip().is_loopback())?;
                 Ok((stream.into(), format!("tcp://{from}")))
             }
             Self::Unix(listener, path) => {
@@ -85,13 +85,18 @@ impl Drop for Listener {
 }
 
 /// No delay for small frames, and dead peers are noticed.
-fn tune(stream: BorrowedFd<'_>) -> io::Result<()> {
+///
+/// The kernel cannot tell a peer that has vanished with data under way from one that does not read, and closes both.
+/// On this host nobody vanishes without a word, so there a peer may be slow for as long as the overflow policy allows.
+fn tune(stream: BorrowedFd<'_>, is_local: bool) -> io::Result<()> {
     sockopt::set_tcp_nodelay(stream, true)?;
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, SILENCE / 2)?;
     sockopt::set_tcp_keepintvl(stream, SILENCE / 6)?;
     sockopt::set_tcp_keepcnt(stream, 3)?;
-    sockopt::set_tcp_user_timeout(stream, SILENCE.as_millis() as u32)?;
+    if !is_local {
+        sockopt::set_tcp_user_timeout(stream, SILENCE.as_millis() as u32)?;
+    }
     Ok(())
 }
 
@@ -132,5 +137,20 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_on_this_host_is_not_closed_for_being_slow() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        for (is_local, timeout_ms) in [(true, 0), (false, 30_000)] {
+            tune(stream.as_fd(), is_local).unwrap();
+            assert_eq!(sockopt::tcp_user_timeout(&stream).unwrap(), timeout_ms);
+        }
     }
 }
