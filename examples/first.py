@@ -1,3 +1,5 @@
+"""An alarm that is published and received: the first example of the README."""
+
 import time
 
 import giusto

@@ -13,7 +13,7 @@ from giusto.client import exchange, operation
 from giusto.client.dispatcher import Dispatcher
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, unreachable, weak_hook
+from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, broker_address, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
 from giusto.client.publisher import Publisher
 from giusto.client.report import Report
@@ -382,12 +382,12 @@ class _Over(Exception):
 
 
 def connect(
-    address: str = ADDRESS, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+    address: str | None = None, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
 ) -> Bus:
-    """Connect to a broker.
+    """Connect to a broker: at `address`, else at `GIUSTO_ADDRESS`, else on this machine.
 
     `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by a
     thread, with all publishers and subscriptions, once somebody notices the loss; without, everything raises
     `Closed` from then on.
     """
-    return Bus(address, name=name, timeout=timeout, reconnect=reconnect)
+    return Bus(broker_address(address), name=name, timeout=timeout, reconnect=reconnect)

@@ -21,6 +21,7 @@ from giusto.errors import Closed, Unreachable
 from giusto.protocol import Connected
 
 ADDRESS = "giusto://127.0.0.1:7447"
+VARIABLE = "GIUSTO_ADDRESS"
 QUEUE = 65_536
 log = logging.getLogger("giusto")
 LEAVE_NS = 1_000_000_000
@@ -134,3 +135,8 @@ def weak_hook(method: Callable[..., Any]) -> Callable[..., Any]:
 def unreachable(error: Unreachable) -> Unreachable:
     """The same error with what to do about it."""
     return Unreachable(error.address, f"{error.problem}; start one with `giusto broker`, or name its address")
+
+
+def broker_address(given: str | None) -> str:
+    """Where to connect: what was said, else what the environment says, else this machine."""
+    return given or os.environ.get(VARIABLE) or ADDRESS

@@ -20,7 +20,7 @@ from giusto.client.aio.subscription import BATCH, Subscription
 from giusto.client.aio.waiter import wake
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, failed, unreachable, weak_hook
+from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, unreachable, weak_hook
 from giusto.client.operation import Open, Operation, Pause, Step
 from giusto.client.report import Report
 from giusto.contract import Duration, Need, Offer, duration_ns
@@ -427,10 +427,10 @@ class Connecting:
 
 
 def connect(
-    address: str = ADDRESS, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+    address: str | None = None, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
 ) -> Connecting:
     """Connect to a broker: `async with connect(…) as bus`, or `bus = await connect(…)`.
 
     The arguments mean what they mean for the blocking face.
     """
-    return Connecting(address, name, timeout, reconnect)
+    return Connecting(broker_address(address), name, timeout, reconnect)
