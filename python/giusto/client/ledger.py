@@ -129,7 +129,7 @@ class Ledger:
         return self.publishers.get(publisher.topic) is publisher
 
     def established_subscriptions(self) -> Iterator[AnySubscription]:
-        """Those that the broker had taken, not those that are being asked for, nor those that end meanwhile."""
+        """Those that the broker had taken, neither those being asked for nor those that end meanwhile."""
         for subscription in list(self.subscriptions.values()):
             if subscription.is_established and subscription.key in self.subscriptions:
                 yield subscription
