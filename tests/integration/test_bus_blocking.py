@@ -124,6 +124,21 @@ def test_a_callback_is_called_with_each_message(bus: giusto.Bus) -> None:
     assert received == [b"%d" % number for number in range(600)]
 
 
+def test_a_callback_that_ends_its_thread_ends_nothing(
+    bus: giusto.Bus, caplog: pytest.LogCaptureFixture
+) -> None:
+    called = threading.Semaphore(0)
+
+    def leave(message: giusto.Message) -> None:
+        called.release()
+        sys.exit(3)
+
+    bus.subscribe("leave", callback=leave)
+    bus.advertise("leave").publish_many([b"1", b"2", b"3"])
+    assert all(called.acquire(timeout=WATCHDOG_S) for _ in range(3))
+    assert "SystemExit" in caplog.text
+
+
 def test_available_and_purge(bus: giusto.Bus) -> None:
     subscription = bus.subscribe("purge")
     publisher = bus.advertise("purge")

@@ -153,7 +153,7 @@ class Ledger:
 
     def forget_numbers(self) -> None:
         """Another connection begins: the numbers of the last one may stand for others there."""
-        for subscription in self._numbers.values():
+        for subscription in list(self._numbers.values()):
             subscription.number = None
         self._flows.clear()
         self._numbers.clear()
