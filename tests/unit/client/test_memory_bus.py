@@ -167,6 +167,17 @@ def test_requests_work_in_memory() -> None:
     assert bus.request("double", b"cd").payload == b"cdcd"
 
 
+def test_nobody_can_have_a_server_publish_elsewhere() -> None:
+    server = MemoryBus()
+    server.serve("question", lambda message: b"false alarm")
+    asker = server.connect()
+    alarms = asker.subscribe("ward/#")
+    asked = {"_reply": "ward/3/alarm", "_correlation": 1}
+    asker.advertise("question").publish(b"", attributes=asked)
+    assert payloads(alarms) == []
+    assert server.publishers("ward/3/alarm") == []
+
+
 def test_reports_come_period_by_period() -> None:
     bus = MemoryBus(delay="1ms")
     subscription, publisher = bus.subscribe("a"), bus.advertise("a")
