@@ -21,11 +21,11 @@ from giusto.client.aio.waiter import wake
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, unreachable, weak_hook
-from giusto.client.operation import Open, Operation, Pause, Step
-from giusto.client.report import Report
+from giusto.client.operation import Ask, Open, Operation, Pause, Step
+from giusto.client.report import Periods, Report
 from giusto.contract import Duration, Need, Offer, duration_ns
 from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
-from giusto.protocol import Party, ShareTerms, StatusIs, encode
+from giusto.protocol import Party, ShareTerms, StatusIs
 
 _Result = TypeVar("_Result")
 
@@ -49,7 +49,7 @@ class Bus(AnyBus):
 
     async def _start(self) -> Self:
         try:
-            self._connected = await self._run(operation.connect(self._ledger, self._native, self.name))
+            self._connected = await self._run(operation.connect(self._native, self.name))
         except BaseException as error:
             self._end("never connected", 0)
             if isinstance(error, Unreachable):
@@ -113,19 +113,19 @@ class Bus(AnyBus):
 
     async def publishers(self, topic: str) -> list[Party]:
         """Who publishes on a topic."""
-        return await self._run(operation.publishers(self._ledger, topic))
+        return await self._run(operation.publishers(topic))
 
     async def subscribers(self, topic: str) -> list[Party]:
         """Whose patterns cover a topic."""
-        return await self._run(operation.subscribers(self._ledger, topic))
+        return await self._run(operation.subscribers(topic))
 
     async def allot(self, topic: str, **share: int) -> None:
         """Give a topic another share: `weight`, or what the broker's policy knows."""
-        await self._run(operation.allot(self._ledger, topic, ShareTerms(**share)))
+        await self._run(operation.allot(topic, ShareTerms(**share)))
 
     async def status(self) -> StatusIs:
         """Counters and delays of all topics and clients of the broker."""
-        return await self._run(operation.status(self._ledger))
+        return await self._run(operation.status())
 
     # --- request and reply
 
@@ -199,13 +199,12 @@ class Bus(AnyBus):
 
     async def reports(self, every: Duration = 1) -> AsyncIterator[list[Report]]:
         """How each subscription was served, period by period."""
-        every_ns = duration_ns(every, "every", least_ns=1)
-        next_ns = self._native.now + every_ns
+        periods = Periods(duration_ns(every, "every", least_ns=1), self._native.now)
         while True:
-            await asyncio.sleep(max(0, next_ns - self._native.now) / 1e9)
+            await asyncio.sleep(max(0, periods.next_ns - self._native.now) / 1e9)
             self._check_open()
-            next_ns += every_ns
-            yield self.recent_reports(every_ns)
+            periods.pass_by(self._native.now)
+            yield self.recent_reports()
 
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
         """Call back with the reports of each period."""
@@ -215,10 +214,6 @@ class Bus(AnyBus):
                 self._call(callback, reports)
 
         self._spawn(call())
-
-    def recent_reports(self, span_ns: int) -> list[Report]:
-        """The reports of all subscriptions since this was last asked, `span_ns` ago."""
-        return [one.recent_report(span_ns) for one in list(self._ledger.subscriptions.values())]
 
     # --- the end
 
@@ -261,7 +256,8 @@ class Bus(AnyBus):
             outcome = problem = None
             try:
                 outcome = await self._do(step)
-            except GiustoError as error:
+            except BaseException as error:
+                # Also a cancellation: the operation puts in order what it has begun, and raises it again.
                 problem = error
 
     async def _do(self, step: Step) -> object:
@@ -273,21 +269,24 @@ class Bus(AnyBus):
             case Pause():
                 await asyncio.sleep(step.nanoseconds / 1e9)
                 return None
-        return await self._ask(step.id, encode(step))
+        return await self._ask(step)
 
-    async def _ask(self, number: int, body: bytes) -> object:
-        restoring = self._restoring
-        if restoring is not None and restoring is not asyncio.current_task():
+    async def _ask(self, ask: Ask) -> object:
+        while (restoring := self._restoring) not in (None, asyncio.current_task()):
             await asyncio.wait([restoring])
         self._check_open()
-        self._native.send(body)
+        number = self._ledger.next_id()
+        self._send(ask, number)
         try:
-            while (answer := self._ledger.take_answer(number)) is None:
+            while self._ledger.is_expected(number):
+                answer = self._ledger.take_answer(number)
+                if answer is not None:
+                    return answer
                 is_there = lambda: self._ledger.is_answered(number)  # noqa: E731
                 await self._wait(is_there, "answer of the broker", self._timeout_ns)
-            return answer
+            return None
         finally:
-            self._ledger.forget_request(number)
+            self._forget(number)
 
     async def _wait(
         self,
@@ -367,6 +366,12 @@ class Bus(AnyBus):
             self._note_restored(*await self._run(steps))
         finally:
             self._restoring = None
+        loss = self._native.take_loss()
+        if loss is not None:
+            self._lose(loss)
+        elif not self._native.is_connected and self._ended is None:
+            # Lost again after the last answer, which was left to this task.
+            self._restoring = self._loop.create_task(self._restore())
         self._tell()
         self._changed()
 

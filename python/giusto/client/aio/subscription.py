@@ -40,7 +40,7 @@ class Subscription(AnySubscription, _core.Inbox):
         self._ready: Iterator[_core.Message] = iter([])
         self._waiters: list[asyncio.Future[None]] = []
         self._is_over = False
-        self.describe(made_from)
+        self.describe(made_from, bus._native.now)
         self.announce()
 
     async def receive(self, timeout: Duration | None = None) -> _core.Message:
