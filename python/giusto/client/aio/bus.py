@@ -17,7 +17,7 @@ from giusto.client import exchange, operation
 from giusto.client.aio.publisher import Publisher
 from giusto.client.aio.stream import Events
 from giusto.client.aio.subscription import BATCH, Subscription
-from giusto.client.aio.waiter import wake
+from giusto.client.aio.waiter import Waiters
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, unreachable, weak_hook
@@ -28,6 +28,7 @@ from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
 from giusto.protocol import Party, ShareTerms, StatusIs
 
 _Result = TypeVar("_Result")
+CLOSED = "the bus was closed"
 
 
 class Bus(AnyBus):
@@ -38,7 +39,8 @@ class Bus(AnyBus):
         self._loop = asyncio.get_running_loop()
         self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
         self._watched: list[int] = []
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
+        self._is_room_awaited = False
         self._ended: Closed | None = None
         self._is_closed = False
         self._restoring: asyncio.Task[None] | None = None
@@ -102,11 +104,11 @@ class Bus(AnyBus):
             "on_drop": on_drop,
         }
         subscription = Subscription(self, interest(pattern, need, filter, type, queue, overflow, on))
-        if inspect.iscoroutinefunction(callback):
-            self._spawn(_consume(subscription, callback))
-        else:
+        if not inspect.iscoroutinefunction(callback):
             subscription.callback = callback
         await self._run(operation.subscribe(self._ledger, subscription))
+        if inspect.iscoroutinefunction(callback):
+            self._spawn(_consume(subscription, callback))
         return subscription
 
     # --- questions to the broker
@@ -228,8 +230,12 @@ class Bus(AnyBus):
         self._is_closed = True
         if self._restoring is not None:
             self._restoring.cancel()
-        await self._loop.run_in_executor(None, self._native.flush, LEAVE_NS)
-        self._end("the bus was closed", LEAVE_NS)
+        self._unwatch()
+        self._ended = self._ended or Closed(CLOSED)
+        try:
+            await self._loop.run_in_executor(None, self._native.end, CLOSED, LEAVE_NS)
+        finally:
+            self._end(CLOSED, 0)
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
@@ -293,7 +299,7 @@ class Bus(AnyBus):
         is_done: Callable[[], bool],
         what: str,
         timeout_ns: int | None,
-        waiters: list[asyncio.Future[None]] | None = None,
+        waiters: Waiters | None = None,
     ) -> None:
         """Wait until something is so, which only what comes in can make so."""
         waiters = self._waiters if waiters is None else waiters
@@ -301,17 +307,31 @@ class Bus(AnyBus):
             async with asyncio.timeout(None if timeout_ns is None else timeout_ns / 1e9):
                 while not is_done():
                     self._check_open()
-                    waiter = self._loop.create_future()
-                    waiters.append(waiter)
-                    await waiter
+                    await waiters.wait()
         except GiustoError:
             raise
         except TimeoutError:
             raise TimedOut(what, timeout_ns or 0) from None
 
     def _changed(self) -> None:
-        if self._waiters:
-            wake(self._waiters)
+        self._waiters.wake()
+
+    def _has_room(self) -> bool:
+        """Whether the connection takes more to send; if not, who waits is woken when it does."""
+        if self._native.has_room:
+            return True
+        if not self._is_room_awaited:
+            self._is_room_awaited = True
+            self._spawn(self._tell_room())
+        return False
+
+    async def _tell_room(self) -> None:
+        try:
+            while not await self._loop.run_in_executor(None, self._native.wait_for_room):
+                pass
+        finally:
+            self._is_room_awaited = False
+        self._changed()
 
     def _watch(self) -> None:
         self._unwatch()
@@ -338,7 +358,7 @@ class Bus(AnyBus):
             if not isinstance(subscription, Subscription):
                 continue
             if subscription.callback is None:
-                wake(subscription._waiters)
+                subscription._waiters.wake()
             elif subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
                 subscription.announce()
                 self._loop.call_soon(self._dispatch)
@@ -382,7 +402,7 @@ class Bus(AnyBus):
         self._ledger.fail_requests(self._ended)
         for subscription in self._ledger.subscriptions.values():
             if isinstance(subscription, Subscription):
-                wake(subscription._waiters)
+                subscription._waiters.wake()
         self._changed()
 
     def _check_open(self) -> None:
