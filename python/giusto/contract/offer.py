@@ -22,7 +22,7 @@ from giusto.errors import InvalidInput
 from giusto.protocol import OfferTerms
 
 SIZE_BYTES_MAX = 2**32 - 1
-QUEUE_MAX = 2**20
+QUEUE_MAX = 65_535
 BURST_MAX = 2**31
 
 
