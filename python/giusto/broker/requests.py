@@ -43,7 +43,7 @@ UNPROVED = "this broker does not prove bounds yet; later deliveries are reported
 
 
 class Requests:
-    """One method per request; `send` tells a connection something."""
+    """One method per request; `send` tells something to connections."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Requests:
         limits: Limits,
         about: About,
         clock: Callable[[], int],
-        send: Callable[[int, Wire], None],
+        send: Callable[..., None],
     ) -> None:
         self._plane = plane
         self._registry = registry
@@ -95,16 +95,15 @@ class Requests:
             burst=offer.burst if policed else None,
             jitter_ns=offer.jitter_ns if policed else None,
         )
-        self._registry.add_flow(client, topic, number, request.offer)
-        subscriptions = self._registry.subscriptions_to(topic.name)
-        for subscriber in dict.fromkeys(subscription.client for subscription in subscriptions):
-            self._tell_names(subscriber, [topic])
+        flow = self._registry.add_flow(client, topic, number, request.offer)
+        for notice, clients in self._registry.names_of(flow):
+            self._send(notice, *(each.conn for each in clients))
         return Advertised(
             id=request.id,
             flow=number,
             topic=topic.number,
             credit=offer.queue,
-            subscribers=len(subscriptions),
+            subscribers=topic.subscribers,
         )
 
     def unadvertise(self, client: Client, request: Unadvertise) -> Done:
@@ -164,7 +163,7 @@ class Requests:
 
     def _tell_names(self, client: Client, topics: list[Topic]) -> None:
         for notice in self._registry.names_for(client, topics):
-            self._send(client.conn, notice)
+            self._send(notice, client.conn)
 
 
 def engine_need(need: Need) -> _core.Need | None:
