@@ -211,6 +211,8 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StatusIs(Answer, frozen=True, kw_only=True):
+    """`totals` are the counters of all topics, also of those that are gone; `refused` what was no message."""
+
     run: str
     version: str
     uptime_ns: int
@@ -219,6 +221,8 @@ class StatusIs(Answer, frozen=True, kw_only=True):
     output: str
     topics: list[TopicStatus]
     clients: list[ClientStatus]
+    totals: dict[str, int] = {}
+    refused: dict[str, int] = {}
 
 
 AnyAnswer: TypeAlias = Done | Failed | Connected | Advertised | Subscribed | Parties | StatusIs
