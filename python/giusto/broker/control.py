@@ -77,7 +77,7 @@ class Control:
                 _log.debug("connection %d closed: %s", conn, reason)
 
     def report_losses(self) -> None:
-        """Tell each client what was lost since the last time; who does not read is told the sum when it does."""
+        """Tell each client what was lost since the last time; who does not read is told the sum later."""
         for conn, topic, flow, reason, count in self._plane.losses():
             client = self.registry.clients.get(conn) if conn is not None else None
             name = self.registry.topic_names.get(topic)

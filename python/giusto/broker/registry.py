@@ -22,8 +22,8 @@ from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs
 class Client:
     """A client after its Connect.
 
-    In `past` topics it has no flow any more, but messages of it may be on their way. `untold` are losses (topic,
-    reason, flow) that it has not been told.
+    In `past` topics it has no flow any more, but messages of it may be on their way. `untold` are losses
+    (topic, reason, flow) that it has not been told.
     """
 
     conn: int

@@ -35,7 +35,6 @@ from giusto.protocol import (
     Subscribers,
     Unadvertise,
     Unsubscribe,
-    Wire,
 )
 
 UNASKED = "no latency was asked for"
