@@ -14,6 +14,7 @@ from giusto.broker.plane import Plane
 from giusto.broker.registry import Client, Registry, Topic
 from giusto.broker.status import About, status_answer
 from giusto.broker.topics import Topics
+from giusto.broker.views import views_answer
 from giusto.config import Limits
 from giusto.config.broker import share_of
 from giusto.contract import Need, Offer
@@ -35,6 +36,8 @@ from giusto.protocol import (
     Subscribers,
     Unadvertise,
     Unsubscribe,
+    Views,
+    ViewsAre,
 )
 
 UNASKED = "no latency was asked for"
@@ -70,6 +73,7 @@ class Requests:
             Publishers: self.publishers,
             Subscribers: self.subscribers,
             Status: self.status,
+            Views: self.views,
         }
 
     def answer(self, client: Client, request: Request) -> Answer:
@@ -159,6 +163,10 @@ class Requests:
 
     def status(self, client: Client, request: Status) -> StatusIs:
         return status_answer(request.id, self._registry, self._plane.status(), self._about, self._clock())
+
+    def views(self, client: Client, request: Views) -> ViewsAre:
+        _core.topic_matches(request.pattern, "any")
+        return views_answer(request.id, self._registry, request.pattern)
 
     def _tell_names(self, client: Client, topics: list[Topic]) -> None:
         for notice in self._registry.names_for(client, topics):

@@ -37,6 +37,8 @@ from giusto.protocol import (
     Subscribers,
     Unadvertise,
     Unsubscribe,
+    Views,
+    ViewsAre,
 )
 
 
@@ -193,4 +195,10 @@ def allot(ledger: Ledger, topic: str, share: ShareTerms) -> Operation[None]:
 def status(ledger: Ledger) -> Operation[StatusIs]:
     """Counters and delays of the broker."""
     answer: StatusIs = yield Status(id=ledger.next_id())
+    return answer
+
+
+def views(ledger: Ledger, pattern: str) -> Operation[ViewsAre]:
+    """Who publishes and who receives which topics."""
+    answer: ViewsAre = yield Views(id=ledger.next_id(), pattern=pattern)
     return answer

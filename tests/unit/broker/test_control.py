@@ -11,6 +11,7 @@ from recording import Bench
 from giusto import errors
 from giusto.broker import requests as requests_module
 from giusto.broker import topics as topics_module
+from giusto.broker import views as views_module
 from giusto.broker.address import client_address, host_of, main_address, udp_port
 from giusto.broker.exchange import failed
 from giusto.broker.requests import UNASKED, UNPROVED
@@ -42,6 +43,8 @@ from giusto.protocol import (
     TopicIs,
     Unadvertise,
     Unsubscribe,
+    Views,
+    ViewsAre,
     encode,
 )
 
@@ -251,6 +254,7 @@ def test_only_its_own_flows_and_subscriptions_can_be_ended() -> None:
         (Subscribe(id=5, pattern="a", need=NeedTerms(price=1.0)), InvalidInput, "price"),
         (Publishers(id=5, topic="#/a"), InvalidInput, "pattern"),
         (Subscribers(id=5, topic="a/#"), InvalidInput, "topic"),
+        (Views(id=5, pattern="#/a"), InvalidInput, "pattern"),
         (Allot(id=5, topic="full", share=ShareTerms(weight=0)), InvalidInput, "weight"),
     ],
 )
@@ -593,3 +597,41 @@ def test_losses_of_a_client_that_went_are_told_to_nobody() -> None:
     bench.plane.deaf = set()
     bench.control.report_losses()
     assert bench.heard(1) == []
+
+
+def test_views_have_a_row_for_each_client_with_a_part_and_a_column_for_each_topic() -> None:
+    bench = Bench(BrokerConfig(topics=(("b", ShareTerms(weight=7)),)))
+    for conn in (1, 2, 3):
+        bench.client(conn)
+    for number, (conn, topic) in enumerate([(2, "b"), (1, "a"), (2, "a")]):
+        bench.ask(conn, Advertise(id=number, topic=topic))
+    bench.ask(1, Subscribe(id=4, pattern="#"))
+    bench.ask(1, Subscribe(id=5, pattern="b"))
+    expected = ViewsAre(
+        id=6,
+        topics=["a", "b"],
+        clients=["c1", "c2"],
+        shares=[ShareTerms(), ShareTerms(weight=7)],
+        matrix_in=[[1, 0], [1, 1]],
+        matrix_out=[[1, 1], [0, 0]],
+    )
+    assert bench.ask(3, Views(id=6)) == [expected]
+    engine = bench.plane.engine.views()
+    assert engine["topics"] == ["b", "a"]
+    assert engine["matrix_in"] == [[0, 1], [1, 1], [0, 0]]
+    (part,) = bench.ask(3, Views(id=7, pattern="b"))
+    assert isinstance(part, ViewsAre)
+    assert (part.topics, part.matrix_in, part.matrix_out) == (["b"], [[0], [1]], [[1], [0]])
+
+
+def test_views_are_cut_to_a_page_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views_module, "TOPICS_MAX", 2)
+    monkeypatch.setattr(views_module, "CLIENTS_MAX", 1)
+    bench = Bench()
+    for conn in (1, 2, 3):
+        bench.client(conn)
+        bench.ask(conn, Advertise(id=1, topic=f"t{conn}"))
+    (cut,) = bench.ask(3, Views(id=2))
+    assert isinstance(cut, ViewsAre)
+    assert (cut.topics, cut.topics_more, cut.clients, cut.clients_more) == (["t1", "t2"], 1, ["c1"], 1)
+    assert (cut.matrix_in, cut.matrix_out) == ([[1, 0]], [[0, 0]])
