@@ -117,8 +117,23 @@ class Status(Request, frozen=True, kw_only=True):
     """Counters and delays of all topics and clients."""
 
 
+class Views(Request, frozen=True, kw_only=True):
+    """Who publishes and who receives the topics that a pattern covers."""
+
+    pattern: str = "#"
+
+
 AnyRequest: TypeAlias = (
-    Connect | Advertise | Unadvertise | Subscribe | Unsubscribe | Allot | Publishers | Subscribers | Status
+    Connect
+    | Advertise
+    | Unadvertise
+    | Subscribe
+    | Unsubscribe
+    | Allot
+    | Publishers
+    | Subscribers
+    | Status
+    | Views
 )
 
 # --- what the broker answers
@@ -211,6 +226,8 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StatusIs(Answer, frozen=True, kw_only=True):
+    """`totals` are the counters of all topics, also of those that are gone; `refused` what was no message."""
+
     run: str
     version: str
     uptime_ns: int
@@ -219,9 +236,26 @@ class StatusIs(Answer, frozen=True, kw_only=True):
     output: str
     topics: list[TopicStatus]
     clients: list[ClientStatus]
+    totals: dict[str, int] = {}
+    refused: dict[str, int] = {}
 
 
-AnyAnswer: TypeAlias = Done | Failed | Connected | Advertised | Subscribed | Parties | StatusIs
+class ViewsAre(Answer, frozen=True, kw_only=True):
+    """W (`shares`, per topic), MatrixIN and MatrixOUT: a row for each client, a column for each topic.
+
+    Only clients that have to do with the topics have a row. So many `more` of both were left out.
+    """
+
+    topics: list[str]
+    clients: list[str]
+    shares: list[ShareTerms]
+    matrix_in: list[list[int]]
+    matrix_out: list[list[int]]
+    topics_more: int = 0
+    clients_more: int = 0
+
+
+AnyAnswer: TypeAlias = Done | Failed | Connected | Advertised | Subscribed | Parties | StatusIs | ViewsAre
 
 # --- what the broker says unasked
 

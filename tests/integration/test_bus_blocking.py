@@ -303,7 +303,7 @@ def test_nobody_at_the_address_says_what_to_do() -> None:
 @pytest.mark.parametrize("kind", ["unix", "udp"])
 def test_other_transports_carry_messages(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    listen = {"unix": [f"unix://{path}"], "udp": ["tcp://127.0.0.1:0", "udp://127.0.0.1:0"]}[kind]
+    listen = {"unix": [f"unix://{path}"], "udp": ["udp://127.0.0.1:0", "tcp://127.0.0.1:0"]}[kind]
     with BrokerProcess(listen=listen) as broker:
         address = (
             f"giusto+unix://{path}" if kind == "unix" else broker.address.replace("giusto", "giusto+udp")

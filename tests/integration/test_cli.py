@@ -227,6 +227,18 @@ def test_top_shows_topics_and_clients(address: str) -> None:
     assert "\x1b" not in out, "a pipe gets no colours"
 
 
+def test_views_show_who_publishes_and_who_receives(address: str) -> None:
+    with connect(address, name="seen") as bus, bus.advertise("views/topic"), bus.subscribe("views/#"):
+        code, out, _ = run("views", "views/+", "--json", address=address)
+        seen = json.loads(out)
+        assert (code, seen["topics"], seen["clients"]) == (0, ["views/topic"], ["seen"])
+        assert (seen["matrix_in"], seen["matrix_out"]) == ([[1]], [[1]])
+        code, out, _ = run("views", address=address)
+    assert code == 0
+    assert "views/topic" in out
+    assert run("views", "#/a", address=address)[0] == 2
+
+
 def test_a_measurement_of_a_broker_of_its_own() -> None:
     code, out, error = run("bench", "--local", "-r", "500/s", "-d", "200ms", "--warm-up", "100ms", "--json")
     assert (code, error) == (0, "")

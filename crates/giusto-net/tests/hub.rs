@@ -92,6 +92,31 @@ fn a_flow_of_somebody_else_is_refused() {
 }
 
 #[test]
+fn data_behind_the_end_of_its_flow_is_counted_and_costs_neither_connection_nor_credit() {
+    let mut hub = hub();
+    let (publisher, other, topic, flow) = pair(&mut hub, 4);
+    hub.unadvertise(publisher, flow).unwrap();
+    // The number is another's by now, who must not get the credit.
+    assert_eq!(hub.advertise(other, topic, &offer(4)), Ok(flow));
+    let received = hub.receive(0, publisher, &[data(flow, 0, b"x"), probe(1)].concat());
+    assert_eq!(received.hold, Hold::None);
+    assert_eq!((hub.refusals().ended, hub.refusals().protocol), (1, 0));
+    assert_eq!(run(&mut hub, 0), 0);
+    assert!(matches!(&sent(&mut hub, 0, publisher)[..], [Owned::Probe { .. }]));
+    assert_eq!(sent(&mut hub, 0, other), []);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_known_until_it_does() {
+    let mut hub = hub();
+    let (slow, _) = (client(&mut hub, "slow"), client(&mut hub, "quick"));
+    hub.send(0, slow, &[0; 65_537]).unwrap();
+    assert_eq!(hub.unread(), [slow]);
+    sent(&mut hub, 0, slow);
+    assert_eq!(hub.unread(), []);
+}
+
+#[test]
 fn a_message_is_stamped_with_its_topic_and_source() {
     let mut hub = hub();
     let (publisher, subscriber, topic, flow) = pair(&mut hub, 8);

@@ -14,6 +14,11 @@ def client_address(bound: str) -> str:
     return f"{'giusto+udp' if scheme == 'udp' else 'giusto'}://{WILDCARDS.get(host, host)}:{port}"
 
 
+def main_address(addresses: list[str]) -> str:
+    """The first address that takes connections: a UDP port carries data, but no requests."""
+    return next((address for address in addresses if not address.startswith("udp://")), addresses[0])
+
+
 def udp_port(addresses: list[str]) -> int | None:
     """The port of the first UDP address, if there is one."""
     found = (address.rpartition(":")[2] for address in addresses if address.startswith("udp://"))

@@ -7,13 +7,14 @@ closes that connection, and a mistake of ours closes it too, and is logged.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 
 from giusto.broker import plane as codes
 from giusto.broker.address import host_of
 from giusto.broker.exchange import NotConnected, decode, failed, readable_id
 from giusto.broker.plane import Event, Plane
-from giusto.broker.registry import Registry
+from giusto.broker.registry import Client, Registry
 from giusto.broker.requests import Requests
 from giusto.broker.status import About
 from giusto.broker.topics import Topics
@@ -41,6 +42,8 @@ class Control:
         self._plane = plane
         self._udp_port = udp_port
         self._addresses: dict[int, str] = {}
+        # Clients that have not been told all their losses.
+        self._losers: dict[Client, None] = {}
         self._about = About(
             run=run, version=version, input=config.input, output=config.output, started_ns=clock()
         )
@@ -53,11 +56,12 @@ class Control:
 
     def turn(self, timeout_ns: int | None) -> int:
         """Handle what has happened, or the first that does within `timeout_ns`; how much it was."""
-        events = self._plane.events(timeout_ns)
+        events = self._plane.events(0 if self._topics.has_due else timeout_ns)
         for event in events:
             self.handle(event)
         for conn, notice in self.registry.take_matched():
-            self._send(conn, notice)
+            self._send(notice, conn)
+        self._topics.forget_some()
         return len(events)
 
     def handle(self, event: Event) -> None:
@@ -73,22 +77,35 @@ class Control:
                 _log.debug("connection %d closed: %s", conn, reason)
 
     def report_losses(self) -> None:
-        """Tell each client what was lost since the last time."""
+        """Tell each client what was lost since the last time; who does not read is told the sum later."""
         for conn, topic, flow, reason, count in self._plane.losses():
             client = self.registry.clients.get(conn) if conn is not None else None
             name = self.registry.topic_names.get(topic)
             if client is not None and name is not None:
                 client.dropped[reason] += count
-                self._send(client.conn, Dropped(name, reason, count, flow))
+                client.untold[name, reason, flow] += count
+                self._losers[client] = None
+        if self._losers:
+            self._tell_losses(set(self._plane.unread()))
+
+    def _tell_losses(self, unread: set[int]) -> None:
+        for client in list(self._losers):
+            if client.conn in unread:
+                continue
+            del self._losers[client]
+            untold, client.untold = client.untold, Counter()
+            for (topic, reason, flow), count in untold.items():
+                self._send(Dropped(topic, reason, count, flow), client.conn)
 
     def forget_vacant(self) -> None:
-        """Forget the topics that have been vacant since the last call."""
-        self._topics.forget_vacant()
+        """Forget the topics that have been vacant since the last call: some now, others in the next turns."""
+        self._topics.look()
+        self._topics.forget_some()
 
     def announce_closing(self, reason: str) -> None:
         """The last notice to everybody."""
         for conn in list(self.registry.clients):
-            self._send(conn, Closing(reason))
+            self._send(Closing(reason), conn)
 
     # --- one request
 
@@ -97,7 +114,7 @@ class Control:
         try:
             number = readable_id(body)
             request = decode(body)
-            self._send(conn, self._answer(conn, request))
+            self._send(self._answer(conn, request), conn)
         except GiustoError as error:
             self._refuse(conn, number, error)
         except Exception:
@@ -120,7 +137,7 @@ class Control:
         elif number is None:
             self._close(conn, codes.PROTOCOL_ERROR, str(error))
         else:
-            self._send(conn, failed(number, error))
+            self._send(failed(number, error), conn)
 
     def _connect(self, conn: int, request: Connect) -> Connected:
         name = request.name or self._free_name()
@@ -154,11 +171,15 @@ class Control:
 
     # --- what goes out
 
-    def _send(self, conn: int, message: Wire) -> None:
-        try:
-            self._plane.send(conn, encode(message))
-        except Unknown:
-            _log.debug("connection %d went before it got %s", conn, type(message).__name__)
+    def _send(self, message: Wire, *conns: int) -> None:
+        if not conns:
+            return
+        body = encode(message)
+        for conn in conns:
+            try:
+                self._plane.send(conn, body)
+            except Unknown:
+                _log.debug("connection %d went before it got %s", conn, type(message).__name__)
 
     def _close(self, conn: int, code: int, text: str) -> None:
         try:

@@ -20,7 +20,11 @@ from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A client after its Connect."""
+    """A client after its Connect.
+
+    In `past` topics it has no flow any more, but messages of it may be on their way. `untold` are losses
+    (topic, reason, flow) that it has not been told.
+    """
 
     conn: int
     number: int
@@ -28,16 +32,19 @@ class Client:
     address: str
     flows: dict[int, Flow] = field(default_factory=dict)
     subscriptions: dict[int, Subscription] = field(default_factory=dict)
+    past: set[Topic] = field(default_factory=set)
     topics_told: Told = field(default_factory=Told)
     sources_told: Told = field(default_factory=Told)
     dropped: Counter[str] = field(default_factory=Counter)
+    untold: Counter[tuple[str, str, int | None]] = field(default_factory=Counter)
 
 
 @dataclass(slots=True, eq=False)
 class Topic:
     """A topic, from its first publisher until it is forgotten. It has at most one flow per connection.
 
-    Messages of flows that ended may still be on their way: `past` are the numbers of their clients.
+    Messages of flows that ended may still be on their way: `past` are the numbers of their clients. A topic
+    that has `rested` was vacant at the last look.
     """
 
     number: int
@@ -47,6 +54,7 @@ class Topic:
     flows: dict[int, Flow] = field(default_factory=dict)
     past: set[int] = field(default_factory=set)
     subscribers: int = 0
+    rested: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -83,8 +91,8 @@ class Registry:
         self._flows: dict[int, Flow] = {}
         self._subscriptions: dict[int, Subscription] = {}
         self._names: dict[str, Client] = {}
-        # Names of clients that have gone, until their number is another's.
-        self._departed: dict[int, str] = {}
+        # Clients that have gone, until their number is another's: no message of theirs is left then.
+        self._departed: dict[int, Client] = {}
         self._tree = TopicTree()
         self._matcher = _core.Matcher()
         self._topic_numbers = Told()
@@ -100,7 +108,9 @@ class Registry:
         if not self._client_numbers.add(number):
             for other in self.clients.values():
                 other.sources_told.discard(number)
-        self._departed.pop(number, None)
+        departed = self._departed.pop(number, None)
+        for topic in () if departed is None else departed.past:
+            topic.past.discard(number)
         self.clients[conn] = self._numbers[number] = self._names[name] = client
         return client
 
@@ -118,7 +128,7 @@ class Registry:
         for subscription in list(client.subscriptions.values()):
             self.remove_subscription(subscription)
         del self.clients[client.conn], self._numbers[client.number], self._names[client.name]
-        self._departed[client.number] = client.name
+        self._departed[client.number] = client
 
     def _evict_other(self, client: Client, party: Flow | Subscription | None) -> None:
         """The number of a flow or subscription was given out anew: whoever had it has gone."""
@@ -145,6 +155,8 @@ class Registry:
     def remove_topic(self, topic: Topic) -> None:
         del self.topics[topic.name], self.topic_names[topic.number]
         self.vacant.pop(topic.name, None)
+        for number in topic.past:
+            self._source(number).past.discard(topic)
         self._tree.remove(topic.name)
         self._matcher.remove_topic(topic.name)
 
@@ -171,6 +183,8 @@ class Registry:
         flow = Flow(number, client, topic, offer)
         self._flows[number] = client.flows[number] = topic.flows[client.conn] = flow
         self.vacant.pop(topic.name, None)
+        topic.past.discard(client.number)
+        client.past.discard(topic)
         for subscription in self._covering(topic.name):
             subscription.publishers += 1
             self._changed[subscription] = None
@@ -179,7 +193,9 @@ class Registry:
     def remove_flow(self, flow: Flow) -> None:
         del self._flows[flow.number], flow.client.flows[flow.number], flow.topic.flows[flow.client.conn]
         flow.topic.past.add(flow.client.number)
+        flow.client.past.add(flow.topic)
         if not flow.topic.flows and not flow.topic.kept:
+            flow.topic.rested = False
             self.vacant[flow.topic.name] = flow.topic
         self._changed.pop(flow, None)
         for subscription in self._covering(flow.topic.name):
@@ -224,10 +240,20 @@ class Registry:
                 yield TopicIs(topic.number, topic.name)
             for number in (*(flow.client.number for flow in topic.flows.values()), *topic.past):
                 if client.sources_told.add(number):
-                    yield SourceIs(number, self._source_name(number))
+                    yield SourceIs(number, self._source(number).name)
 
-    def _source_name(self, number: int) -> str:
-        return self._departed[number] if number in self._departed else self._numbers[number].name
+    def names_of(self, flow: Flow) -> Iterator[tuple[TopicIs | SourceIs, list[Client]]]:
+        """What a new flow adds: its topic's name and its source's, each with those who must be told it now.
+
+        The other sources of the topic they know: each was told when it began, or the subscription did.
+        """
+        clients = dict.fromkeys(subscription.client for subscription in self._covering(flow.topic.name))
+        topic, source = flow.topic.number, flow.client.number
+        yield TopicIs(topic, flow.topic.name), [one for one in clients if one.topics_told.add(topic)]
+        yield SourceIs(source, flow.client.name), [one for one in clients if one.sources_told.add(source)]
+
+    def _source(self, number: int) -> Client:
+        return self._departed.get(number) or self._numbers[number]
 
     def take_matched(self) -> list[tuple[int, Matched]]:
         """For each flow and subscription whose other side changed since the last call: how many it has."""

@@ -14,6 +14,7 @@ from giusto.broker.plane import Plane
 from giusto.broker.registry import Client, Registry, Topic
 from giusto.broker.status import About, status_answer
 from giusto.broker.topics import Topics
+from giusto.broker.views import views_answer
 from giusto.config import Limits
 from giusto.config.broker import share_of
 from giusto.contract import Need, Offer
@@ -35,7 +36,8 @@ from giusto.protocol import (
     Subscribers,
     Unadvertise,
     Unsubscribe,
-    Wire,
+    Views,
+    ViewsAre,
 )
 
 UNASKED = "no latency was asked for"
@@ -43,7 +45,7 @@ UNPROVED = "this broker does not prove bounds yet; later deliveries are reported
 
 
 class Requests:
-    """One method per request; `send` tells a connection something."""
+    """One method per request; `send` tells something to connections."""
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class Requests:
         limits: Limits,
         about: About,
         clock: Callable[[], int],
-        send: Callable[[int, Wire], None],
+        send: Callable[..., None],
     ) -> None:
         self._plane = plane
         self._registry = registry
@@ -71,6 +73,7 @@ class Requests:
             Publishers: self.publishers,
             Subscribers: self.subscribers,
             Status: self.status,
+            Views: self.views,
         }
 
     def answer(self, client: Client, request: Request) -> Answer:
@@ -95,16 +98,15 @@ class Requests:
             burst=offer.burst if policed else None,
             jitter_ns=offer.jitter_ns if policed else None,
         )
-        self._registry.add_flow(client, topic, number, request.offer)
-        subscriptions = self._registry.subscriptions_to(topic.name)
-        for subscriber in dict.fromkeys(subscription.client for subscription in subscriptions):
-            self._tell_names(subscriber, [topic])
+        flow = self._registry.add_flow(client, topic, number, request.offer)
+        for notice, clients in self._registry.names_of(flow):
+            self._send(notice, *(each.conn for each in clients))
         return Advertised(
             id=request.id,
             flow=number,
             topic=topic.number,
             credit=offer.queue,
-            subscribers=len(subscriptions),
+            subscribers=topic.subscribers,
         )
 
     def unadvertise(self, client: Client, request: Unadvertise) -> Done:
@@ -162,9 +164,13 @@ class Requests:
     def status(self, client: Client, request: Status) -> StatusIs:
         return status_answer(request.id, self._registry, self._plane.status(), self._about, self._clock())
 
+    def views(self, client: Client, request: Views) -> ViewsAre:
+        _core.topic_matches(request.pattern, "any")
+        return views_answer(request.id, self._registry, request.pattern)
+
     def _tell_names(self, client: Client, topics: list[Topic]) -> None:
         for notice in self._registry.names_for(client, topics):
-            self._send(client.conn, notice)
+            self._send(notice, client.conn)
 
 
 def engine_need(need: Need) -> _core.Need | None:

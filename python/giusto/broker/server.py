@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from giusto import _core
 from giusto.broker import realtime
-from giusto.broker.address import client_address, udp_port
+from giusto.broker.address import client_address, main_address, udp_port
 from giusto.broker.bell import Bell
 from giusto.broker.control import Control
 from giusto.config import BrokerConfig
@@ -57,7 +57,7 @@ class Broker:
     @property
     def address(self) -> str:
         """Where `giusto.connect` finds it."""
-        return client_address(self.addresses[0])
+        return client_address(main_address(self.addresses))
 
     def start(self) -> None:
         """Serve from now on, in threads of its own."""
@@ -161,8 +161,9 @@ def serve(config: BrokerConfig) -> int:
         return 1
     for outcome in broker.outcomes:
         print(outcome, file=sys.stderr)
-    for address in broker.addresses[1:]:
-        print(f"also listens on {address}", file=sys.stderr)
+    for address in broker.addresses:
+        if address != main_address(broker.addresses):
+            print(f"also listens on {address}", file=sys.stderr)
     cut_short = broker.run(lambda: print(f"ready {broker.address}", flush=True))
     if cut_short is not None:
         said = f"giusto broker: {cut_short.name} again: stopped without sending what waits"

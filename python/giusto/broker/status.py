@@ -29,6 +29,8 @@ def status_answer(
         id=number,
         topics=[topic_status(topic, topics.get(topic.number, {})) for topic in registry.topics.values()],
         clients=[client_status(client, clients.get(client.conn, {})) for client in registry.clients.values()],
+        totals=counted.get("totals", {}),
+        refused=counted.get("refused", {}),
         run=about.run,
         version=about.version,
         uptime_ns=now_ns - about.started_ns,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from giusto.broker.plane import Plane
 from giusto.broker.registry import Registry, Topic
 from giusto.config import BrokerConfig
 from giusto.config.broker import share_of
-from giusto.errors import InvalidInput
 
 # Beyond so many topics without publishers they are forgotten at once.
 VACANT_MAX = 10_000
+# So many are forgotten with one call: a call waits for the data thread, which serves nothing meanwhile.
+AT_ONCE = 64
 
 
 class Topics:
@@ -19,7 +22,7 @@ class Topics:
         self._plane = plane
         self._registry = registry
         self._config = config
-        self._vacant_before: set[str] = set()
+        self._due: list[Topic] = []
         for name in config.named_topics:
             self.declare(name, kept=True)
 
@@ -27,22 +30,36 @@ class Topics:
         """A new topic, with the share that the configuration gives it."""
         share = self._config.share(name)
         if len(self._registry.vacant) > VACANT_MAX:
-            self._forget(next(iter(self._registry.vacant.values())))
+            self._forget([next(iter(self._registry.vacant.values()))])
         number = self._plane.declare(name, share_of(share))
         return self._registry.add_topic(number, name, share, kept=kept)
 
-    def forget_vacant(self) -> None:
-        """Forget the topics that have been vacant since the last call."""
-        for topic in list(self._registry.vacant.values()):
-            if topic.name in self._vacant_before:
-                self._forget(topic)
-        self._vacant_before = set(self._registry.vacant)
+    def look(self) -> None:
+        """From now on the topics that have been vacant since the last look are due to be forgotten."""
+        vacant = list(self._registry.vacant.values())
+        self._due = [topic for topic in vacant if topic.rested]
+        for topic in vacant:
+            topic.rested = True
 
-    def _forget(self, topic: Topic) -> None:
-        try:
-            self._plane.forget(topic.number)
-        except InvalidInput:
-            # Messages of flows that ended still wait: it is the others' turn first.
-            self._registry.vacant[topic.name] = self._registry.vacant.pop(topic.name)
-            return
-        self._registry.remove_topic(topic)
+    @property
+    def has_due(self) -> bool:
+        """Whether topics are due to be forgotten."""
+        return bool(self._due)
+
+    def forget_some(self) -> None:
+        """Forget some of the topics that are due."""
+        due, self._due = self._due[:AT_ONCE], self._due[AT_ONCE:]
+        # It may have been used since, or forgotten to make room.
+        vacant = self._registry.vacant
+        due = [topic for topic in due if topic.rested and vacant.get(topic.name) is topic]
+        if due:
+            self._forget(due)
+
+    def _forget(self, topics: Sequence[Topic]) -> None:
+        gone = set(self._plane.forget([topic.number for topic in topics]))
+        for topic in topics:
+            if topic.number in gone:
+                self._registry.remove_topic(topic)
+            else:
+                # Messages of flows that ended still wait: it is the others' turn first.
+                self._registry.vacant[topic.name] = self._registry.vacant.pop(topic.name)

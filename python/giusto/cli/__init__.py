@@ -3,7 +3,8 @@
 Each command is a module of its name: it reads options, does, and shows.
 
     app                                      which commands there are
-    broker, pub, sub, top, bench, doctor     one command each
+    broker, pub, sub, top, views, bench,
+    doctor                                   one command each
     exits                                    how a failure ends a command: one line and an exit code
     lines, activity, histogram, pace,
     doctor.checks, bench.plan                what is shown and when, decided without I/O

@@ -42,14 +42,26 @@ class ClientRow:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One look at a broker, compared with the one before."""
+    """One look at a broker, compared with the one before.
+
+    `lost` are messages by reason since the start, also of topics that are gone; `refused` is what was turned
+    away before it was a message.
+    """
 
     run: str
     uptime_ns: int
     input: str
     output: str
+    lost: dict[str, int]
+    refused: dict[str, int]
     topics: list[TopicRow]
     clients: list[ClientRow]
+
+    @property
+    def apart(self) -> dict[str, dict[str, int]]:
+        """What went wrong on the broker as a whole, if anything did."""
+        counts = {"lost since the start": self.lost, "refused": self.refused}
+        return {what: count for what, count in counts.items() if count}
 
 
 def activity(now: StatusIs, before: StatusIs | None = None) -> Activity:
@@ -58,19 +70,22 @@ def activity(now: StatusIs, before: StatusIs | None = None) -> Activity:
         before = None
     seconds = (now.uptime_ns - (0 if before is None else before.uptime_ns)) / 1e9
     old_topics = {} if before is None else {one.topic: one for one in before.topics}
-    old_clients = {} if before is None else {one.client: one for one in before.clients}
+    # Numbers are used again, by another client or by the same one when it comes back.
+    old_clients = {} if before is None else {(one.client, one.name): one for one in before.clients}
     topics = [topic_row(one, old_topics.get(one.topic), seconds) for one in now.topics]
-    served = {one.client: served_since(one, old_clients.get(one.client)) for one in now.clients}
+    served = {one.client: served_since(one, old_clients.get((one.client, one.name))) for one in now.clients}
     total = sum(served.values())
     clients = [client_row(one, served[one.client], total, seconds) for one in now.clients]
     topics.sort(key=lambda row: (-row.rate_hz, row.topic))
     clients.sort(key=lambda row: (-row.theta, row.client))
-    return Activity(now.run, now.uptime_ns, now.input, now.output, topics, clients)
+    refused = {what: count for what, count in now.refused.items() if count}
+    lost = losses(now.totals)
+    return Activity(now.run, now.uptime_ns, now.input, now.output, lost, refused, topics, clients)
 
 
 def topic_row(now: TopicStatus, before: TopicStatus | None, seconds: float) -> TopicRow:
     """One topic; what came in counts, whether or not anybody wanted it."""
-    came = now.counters.get(CAME, 0) - (0 if before is None else before.counters.get(CAME, 0))
+    came = since(now.counters.get(CAME, 0), 0 if before is None else before.counters.get(CAME, 0))
     return TopicRow(
         topic=now.topic,
         publishers=now.publishers,
@@ -93,7 +108,12 @@ def client_row(now: ClientStatus, served: int, total: int, seconds: float) -> Cl
 
 def served_since(now: ClientStatus, before: ClientStatus | None) -> int:
     """Messages of a client that were served since the last look."""
-    return now.served - (0 if before is None else before.served)
+    return since(now.served, 0 if before is None else before.served)
+
+
+def since(now: int, before: int) -> int:
+    """What a counter counted since the last look; one that went down began anew in between."""
+    return now - before if now >= before else now
 
 
 def per_second(count: int, seconds: float) -> float:

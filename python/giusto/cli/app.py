@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from giusto.cli import bench, broker, doctor, pub, sub, top
+from giusto.cli import bench, broker, doctor, pub, sub, top, views
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,6 +47,7 @@ COMMANDS: list[tuple[Callable[..., None], str, str]] = [
     (pub.pub, pub.EXAMPLES, "Publish messages on a topic."),
     (sub.sub, sub.EXAMPLES, "Subscribe and print what arrives."),
     (top.top, top.EXAMPLES, "Show topics and clients of a broker, live."),
+    (views.views, views.EXAMPLES, "Show who publishes and who receives which topics."),
     (bench.bench, bench.EXAMPLES, "Measure latency and throughput."),
     (doctor.doctor, doctor.EXAMPLES, "Check this machine, and say what to do."),
 ]

@@ -74,24 +74,27 @@ def tables(seen: Activity) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from giusto.cli.activity import client_cells, topic_cells
+    from giusto.cli.activity import client_cells, show_losses, topic_cells
     from giusto.contract import show_ns
 
     head = f"run {seen.run[:8]}, up {show_ns(seen.uptime_ns)}, input {seen.input}, output {seen.output}"
     topics = table(TOPIC_COLUMNS, [topic_cells(row) for row in seen.topics])
     clients = table(CLIENT_COLUMNS, [client_cells(row) for row in seen.clients])
-    return Group(Text(head), topics, clients)
+    lost = [Text(f"{what}: {show_losses(counts)}") for what, counts in seen.apart.items()]
+    return Group(Text(head), *lost, topics, clients)
 
 
 def table(columns: tuple[str, ...], rows: list[list[str]]) -> RenderableType:
     """A plain table: names to the left, numbers to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
     made = Table(box=SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         ends = number in (0, len(columns) - 1)
         made.add_column(column, justify="left" if ends else "right", no_wrap=not ends, overflow="fold")
     for row in rows:
-        made.add_row(*row)
+        # A name is no markup: `a[/b]` is a topic.
+        made.add_row(*map(Text, row))
     return made

@@ -21,7 +21,7 @@ from giusto.client.stream import Events
 from giusto.client.subscription import Subscription
 from giusto.contract import Duration, Need, Offer, duration_ns
 from giusto.errors import Closed, TimedOut, Unreachable
-from giusto.protocol import Party, ShareTerms, StatusIs
+from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
 
@@ -126,6 +126,10 @@ class Bus(AnyBus):
     def status(self) -> StatusIs:
         """Counters and delays of all topics and clients of the broker."""
         return self._run(operation.status())
+
+    def views(self, pattern: str = "#") -> ViewsAre:
+        """W, MatrixIN and MatrixOUT: the shares of topics, and which clients publish and receive them."""
+        return self._run(operation.views(pattern))
 
     # --- request and reply
 

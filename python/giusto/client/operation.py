@@ -34,6 +34,8 @@ from giusto.protocol import (
     StatusIs,
     Subscribe,
     Subscribers,
+    Views,
+    ViewsAre,
 )
 
 
@@ -187,4 +189,10 @@ def allot(topic: str, share: ShareTerms) -> Operation[None]:
 def status() -> Operation[StatusIs]:
     """Counters and delays of the broker."""
     answer: StatusIs = yield Ask(Status)
+    return answer
+
+
+def views(pattern: str) -> Operation[ViewsAre]:
+    """Who publishes and who receives which topics."""
+    answer: ViewsAre = yield Ask(partial(Views, pattern=pattern))
     return answer

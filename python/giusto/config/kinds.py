@@ -111,7 +111,10 @@ def cpus(value: object, path: str) -> tuple[int, ...]:
         for end in (first, last):
             if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end <= CPU_MAX:
                 raise InvalidInput(path, value, 'processors such as [2, 3] or "2-3"')
-        found.update(range(int(str(first)), int(str(last)) + 1))
+        several = range(int(str(first)), int(str(last)) + 1)
+        if not several:
+            raise InvalidInput(path, value, 'processors from the lower to the higher number, such as "2-5"')
+        found.update(several)
     return tuple(sorted(found))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from giusto import _core
 from giusto.broker import Control
 from giusto.config import BrokerConfig
-from giusto.errors import Unknown
+from giusto.errors import InvalidInput, Unknown
 from giusto.protocol import AnyAnswer, AnyNotice, Connect, Request, decode_reply, encode
 
 Reply = AnyAnswer | AnyNotice
@@ -24,6 +25,7 @@ class RecordingPlane:
         self.sent: dict[int, list[Reply]] = {}
         self.closed: dict[int, tuple[int, str]] = {}
         self.calls: list[tuple[Any, ...]] = []
+        self.deaf: set[int] = set()
         self.lost: list[tuple[int | None, int, int | None, str, int]] = []
         self.counted: dict[str, Any] = {"topics": {}, "clients": {}}
 
@@ -58,8 +60,16 @@ class RecordingPlane:
         self.calls.append(("declare", name, None if share is None else share.weight))
         return self.engine.declare(name, share)
 
-    def forget(self, topic: int) -> None:
-        self.engine.forget(topic)
+    def forget(self, topics: Sequence[int]) -> list[int]:
+        self.calls.append(("forget", *topics))
+        return [topic for topic in topics if self._forgets(topic)]
+
+    def _forgets(self, topic: int) -> bool:
+        try:
+            self.engine.forget(topic)
+        except InvalidInput:
+            return False
+        return True
 
     def allot(self, topic: int, share: _core.Share) -> None:
         self.engine.allot(topic, share)
@@ -95,6 +105,9 @@ class RecordingPlane:
         self._require(conn)
         self.closed[conn] = (code, text)
         self.hangs_up(conn)
+
+    def unread(self) -> list[int]:
+        return list(self.deaf)
 
     def losses(self) -> list[tuple[int | None, int, int | None, str, int]]:
         lost, self.lost = self.lost, []

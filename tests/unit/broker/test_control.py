@@ -11,7 +11,8 @@ from recording import Bench
 from giusto import errors
 from giusto.broker import requests as requests_module
 from giusto.broker import topics as topics_module
-from giusto.broker.address import client_address, host_of, udp_port
+from giusto.broker import views as views_module
+from giusto.broker.address import client_address, host_of, main_address, udp_port
 from giusto.broker.exchange import failed
 from giusto.broker.requests import UNASKED, UNPROVED
 from giusto.config import BrokerConfig, Limits
@@ -42,6 +43,8 @@ from giusto.protocol import (
     TopicIs,
     Unadvertise,
     Unsubscribe,
+    Views,
+    ViewsAre,
     encode,
 )
 
@@ -251,6 +254,7 @@ def test_only_its_own_flows_and_subscriptions_can_be_ended() -> None:
         (Subscribe(id=5, pattern="a", need=NeedTerms(price=1.0)), InvalidInput, "price"),
         (Publishers(id=5, topic="#/a"), InvalidInput, "pattern"),
         (Subscribers(id=5, topic="a/#"), InvalidInput, "topic"),
+        (Views(id=5, pattern="#/a"), InvalidInput, "pattern"),
         (Allot(id=5, topic="full", share=ShareTerms(weight=0)), InvalidInput, "weight"),
     ],
 )
@@ -388,6 +392,8 @@ def test_the_status_has_names_counters_and_losses() -> None:
             0: {"counters": {"delivered": 8}, "delay_p50_ns": 5, "delay_p99_ns": 6, "delay_max_ns": 7}
         },
         "clients": {1: {"served": 8, "waiting": 0}, 2: {"served": 0, "waiting": 3}},
+        "totals": {"delivered": 9},
+        "refused": {"protocol": 2},
     }
     bench.plane.lost = [(2, 0, None, "dropped", 4)]
     bench.control.report_losses()
@@ -395,6 +401,7 @@ def test_the_status_has_names_counters_and_losses() -> None:
     (status,) = bench.ask(1, Status(id=6))
     assert isinstance(status, StatusIs)
     assert (status.uptime_ns, status.now_ns, status.run) == (50, 50, "run-1")
+    assert (status.totals, status.refused) == ({"delivered": 9}, {"protocol": 2})
     (topic,) = status.topics
     assert (topic.topic, topic.publishers, topic.subscribers) == ("a", 1, 1)
     assert (topic.counters, topic.delay_p50_ns, topic.delay_max_ns) == ({"delivered": 8}, 5, 7)
@@ -474,4 +481,157 @@ def test_addresses_are_taken_apart() -> None:
     assert client_address("tcp://127.0.0.1:7447") == "giusto://127.0.0.1:7447"
     assert client_address("tcp://0.0.0.0:1") == "giusto://127.0.0.1:1"
     assert client_address("udp://[::]:1") == "giusto+udp://[::1]:1"
+    udp_first = ["udp://127.0.0.1:7447", "tcp://127.0.0.1:7448"]
+    assert main_address(udp_first) == "tcp://127.0.0.1:7448"
+    assert main_address(["udp://127.0.0.1:7447"]) == "udp://127.0.0.1:7447"
     assert client_address("unix:///run/giusto.sock") == "giusto+unix:///run/giusto.sock"
+
+
+def test_a_topic_that_was_used_again_in_between_is_not_forgotten_at_once() -> None:
+    bench = Bench()
+    bench.client(1)
+    bench.ask(1, Advertise(id=1, topic="a"))
+    bench.ask(1, Unadvertise(id=2, flow=0))
+    bench.control.forget_vacant()
+    bench.ask(1, Advertise(id=3, topic="a"))
+    bench.ask(1, Unadvertise(id=4, flow=0))
+    bench.control.forget_vacant()
+    assert list(bench.control.registry.topics) == ["a"]
+    bench.control.forget_vacant()
+    assert bench.control.registry.topics == {}
+
+
+def test_requests_are_answered_between_portions_of_forgotten_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics_module, "AT_ONCE", 2)
+    bench = Bench()
+    bench.client(1)
+    for number in range(5):
+        bench.ask(1, Advertise(id=number, topic=f"t{number}"))
+    for number in range(5):
+        bench.ask(1, Unadvertise(id=number, flow=number))
+    bench.control.forget_vacant()
+    bench.control.forget_vacant()
+    assert len(bench.control.registry.topics) == 3
+    # One of those that are due is used again before its turn comes.
+    (answer,) = bench.ask(1, Advertise(id=9, topic="t4"))
+    assert isinstance(answer, Advertised)
+    bench.control.turn(None)
+    assert list(bench.control.registry.topics) == ["t4"]
+    assert [call for call in bench.plane.calls if call[0] == "forget"] == [("forget", 0, 1), ("forget", 2, 3)]
+
+
+def test_a_new_flow_is_told_by_two_names_however_many_publish() -> None:
+    bench = Bench()
+    for conn in range(1, 5):
+        bench.client(conn)
+        bench.ask(conn, Subscribe(id=1, pattern="all"))
+        bench.ask(conn, Advertise(id=2, topic="all"))
+    looked_at = count_walked(bench)
+    bench.client(5)
+    for conn in range(1, 5):
+        bench.heard(conn)
+    bench.ask(5, Advertise(id=1, topic="all"))
+    assert [bench.heard(conn)[0] for conn in range(1, 5)] == [SourceIs(4, "c5")] * 4
+    assert looked_at == []
+
+
+def count_walked(bench: Bench) -> list[object]:
+    """Notes each walk over all publishers of a topic from now on."""
+    walked: list[object] = []
+    walk = bench.control.registry.names_for
+
+    def noted(client: Any, topics: Any) -> Any:
+        walked.append(client)
+        return walk(client, topics)
+
+    bench.control.registry.names_for = noted  # type: ignore[method-assign]
+    return walked
+
+
+def test_a_publisher_that_went_is_remembered_until_its_number_is_anothers() -> None:
+    bench = Bench()
+    bench.client(9)
+    bench.ask(9, Advertise(id=1, topic="a"))
+    topic = bench.control.registry.topics["a"]
+    for conn in range(1, 4):
+        bench.client(conn)
+        bench.ask(conn, Advertise(id=1, topic="a"))
+        bench.plane.hangs_up(conn)
+        bench.control.turn(0)
+        assert topic.past == {1}
+    bench.client(4)
+    assert topic.past == set()
+    bench.ask(9, Unadvertise(id=2, flow=0))
+    assert topic.past == {0}
+    bench.ask(9, Advertise(id=3, topic="a"))
+    assert topic.past == set()
+
+
+def test_a_client_that_does_not_read_is_told_the_sum_of_its_losses_when_it_does() -> None:
+    bench = Bench()
+    bench.client(1)
+    bench.ask(1, Advertise(id=1, topic="a"))
+    bench.plane.deaf = {1}
+    for _ in range(3):
+        bench.plane.lost = [(1, 0, 0, "policed", 2), (1, 0, None, "dropped", 1)]
+        bench.control.report_losses()
+    assert bench.heard(1) == []
+    (status,) = bench.ask(1, Status(id=2))
+    assert isinstance(status, StatusIs)
+    assert status.clients[0].dropped == {"policed": 6, "dropped": 3}
+    bench.plane.deaf = set()
+    bench.control.report_losses()
+    bench.control.report_losses()
+    assert bench.heard(1) == [Dropped("a", "policed", 6, 0), Dropped("a", "dropped", 3)]
+
+
+def test_losses_of_a_client_that_went_are_told_to_nobody() -> None:
+    bench = Bench()
+    bench.client(1)
+    bench.ask(1, Advertise(id=1, topic="a"))
+    bench.plane.deaf = {1}
+    bench.plane.lost = [(1, 0, 0, "policed", 2)]
+    bench.control.report_losses()
+    bench.plane.hangs_up(1)
+    bench.control.turn(0)
+    bench.plane.deaf = set()
+    bench.control.report_losses()
+    assert bench.heard(1) == []
+
+
+def test_views_have_a_row_for_each_client_with_a_part_and_a_column_for_each_topic() -> None:
+    bench = Bench(BrokerConfig(topics=(("b", ShareTerms(weight=7)),)))
+    for conn in (1, 2, 3):
+        bench.client(conn)
+    for number, (conn, topic) in enumerate([(2, "b"), (1, "a"), (2, "a")]):
+        bench.ask(conn, Advertise(id=number, topic=topic))
+    bench.ask(1, Subscribe(id=4, pattern="#"))
+    bench.ask(1, Subscribe(id=5, pattern="b"))
+    expected = ViewsAre(
+        id=6,
+        topics=["a", "b"],
+        clients=["c1", "c2"],
+        shares=[ShareTerms(), ShareTerms(weight=7)],
+        matrix_in=[[1, 0], [1, 1]],
+        matrix_out=[[1, 1], [0, 0]],
+    )
+    assert bench.ask(3, Views(id=6)) == [expected]
+    engine = bench.plane.engine.views()
+    assert engine["topics"] == ["b", "a"]
+    assert engine["matrix_in"] == [[0, 1], [1, 1], [0, 0]]
+    (part,) = bench.ask(3, Views(id=7, pattern="b"))
+    assert isinstance(part, ViewsAre)
+    assert (part.topics, part.matrix_in, part.matrix_out) == (["b"], [[0], [1]], [[1], [0]])
+
+
+def test_views_are_cut_to_a_page_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views_module, "TOPICS_MAX", 2)
+    monkeypatch.setattr(views_module, "CLIENTS_MAX", 1)
+    bench = Bench()
+    for conn in (1, 2, 3):
+        bench.client(conn)
+        bench.ask(conn, Advertise(id=1, topic=f"t{conn}"))
+    (cut,) = bench.ask(3, Views(id=2))
+    assert isinstance(cut, ViewsAre)
+    assert (cut.topics, cut.topics_more, cut.clients, cut.clients_more) == (["t1", "t2"], 1, ["c1"], 1)
+    assert (cut.matrix_in, cut.matrix_out) == ([[1, 0]], [[0, 0]])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from giusto.cli.activity import activity, client_cells, topic_cells
+from giusto.cli.activity import activity, as_fields, client_cells, topic_cells
+from giusto.cli.terminal import show
+from giusto.cli.top import tables
 from giusto.protocol import ClientStatus, ShareTerms, StatusIs, TopicStatus
 
 
@@ -83,3 +86,42 @@ def test_a_row_for_people_has_units(bound_ns: int | None, shown: str) -> None:
 def test_a_client_for_people_has_its_share_in_percent() -> None:
     row = activity(status(1, [], [client(0, 3, expired=1), client(1, 1)])).clients[0]
     assert client_cells(row) == ["c0", "3.0/s", "75.0 %", "4", "1 expired"]
+
+
+def test_a_number_that_is_anothers_now_starts_from_nothing() -> None:
+    before = status(1, [], [client(0, 900), client(1, 900)])
+    other = ClientStatus(0, "newcomer", "tcp://127.0.0.1:2", 30, 0)
+    back = ClientStatus(1, "c1", "tcp://127.0.0.1:3", 10, 0)
+    seen = activity(status(2, [], [other, back]), before)
+    assert [(row.client, row.rate_hz, row.theta) for row in seen.clients] == [
+        ("newcomer", 30, 0.75),
+        ("c1", 10, 0.25),
+    ]
+
+
+def test_a_topic_that_was_forgotten_in_between_has_no_negative_rate() -> None:
+    before = status(1, [topic("a", ingested=1000)], [])
+    assert activity(status(2, [topic("a", ingested=5)], []), before).topics[0].rate_hz == 5
+
+
+def test_names_that_look_like_markup_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    odd = ClientStatus(0, "[bold]x", "", 1, 0)
+    show(tables(activity(status(1, [topic("a[/b]", ingested=1)], [odd]))))
+    printed = capsys.readouterr().out
+    assert "a[/b]" in printed
+    assert "[bold]x" in printed
+
+
+def test_what_the_broker_lost_and_refused_as_a_whole_is_shown_if_there_is_any(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    quiet = activity(status(1, [], []))
+    assert quiet.apart == {}
+    totals, refused = {"ingested": 9, "policed": 2}, {"protocol": 1, "files": 0}
+    seen = activity(msgspec.structs.replace(status(1, [], []), totals=totals, refused=refused))
+    fields = as_fields(seen)
+    assert (fields["lost"], fields["refused"]) == ({"policed": 2}, {"protocol": 1})
+    show(tables(seen))
+    printed = capsys.readouterr().out
+    assert "lost since the start: 2 policed" in printed
+    assert "refused: 1 protocol" in printed

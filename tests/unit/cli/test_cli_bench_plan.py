@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from giusto.cli.bench.plan import Plan, Received, Sent, plan, report, show
-from giusto.cli.histogram import Histogram
+from giusto.cli.bench.subscriber import Taken
+from giusto.cli.histogram import Histogram, summary
 from giusto.cli.pace import Pace
 from giusto.errors import InvalidInput
 
@@ -26,19 +28,19 @@ def planned(**changes: Any) -> Plan:
 def test_a_rate_and_a_duration_give_a_number_of_messages() -> None:
     made = planned()
     assert made.pace == Pace(2_500, 1_000, 1_000_000_000)
-    assert (made.warm_up, made.stride) == (500, 1)
+    assert (made.warm_up_ns, made.stride) == (500_000_000, 1)
 
 
 def test_as_fast_as_possible_has_no_instants_and_looks_at_a_sample() -> None:
     made = planned(rate="max", batch=64)
     assert made.pace == Pace(None)
-    assert (made.warm_up, made.seconds) == (0, 2.5)
+    assert (made.warm_up_ns, made.seconds) == (500_000_000, 2.5)
     assert made.stride > 1
 
 
 def test_a_slow_rate_still_measures_one_message() -> None:
     made = planned(rate="1/10s", duration="1s")
-    assert (made.pace.count, made.warm_up) == (1, 0)
+    assert (made.pace.count, made.warm_up_ns) == (1, 0)
 
 
 def test_a_plan_survives_the_command_line_of_another_process() -> None:
@@ -53,6 +55,7 @@ def test_a_plan_survives_the_command_line_of_another_process() -> None:
         ({"duration": "soon"}, "--duration"),
         ({"warm_up": "-1s"}, "--warm-up"),
         ({"size": -1}, "--size"),
+        ({"size": (1 << 20) + 1}, "--size"),
         ({"batch": 0, "rate": "max"}, "--batch"),
         ({"batch": 2}, "--batch"),
     ],
@@ -84,3 +87,25 @@ def test_people_see_one_line_for_each_percentile() -> None:
     assert "11 messages of 128 bytes, 1,000/s" in text
     for name in ("min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"):
         assert f" {name}  " in text
+
+
+@dataclass
+class Arrived:
+    """The times of a message."""
+
+    intended_ns: int
+    received_ns: int
+    latency_ns: int
+
+
+@pytest.mark.parametrize(("stride", "measured"), [(1, 60), (16, 4)])
+def test_latencies_of_the_warm_up_do_not_count_though_messages_were_lost_in_it(
+    stride: int, measured: int
+) -> None:
+    taken = Taken(stride)
+    # The first 76 of 200 were lost; the warm-up ends at 140.
+    taken.add([Arrived(due, due + 900, 900) for due in range(76, 140)])  # type: ignore[misc]
+    taken.add([Arrived(due, due + 5, 5) for due in range(140, 200)])  # type: ignore[misc]
+    received = taken.received(140)
+    assert received.intended.total == received.sent.total == measured
+    assert summary(received.intended)["max_ns"] == 5

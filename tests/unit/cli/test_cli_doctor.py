@@ -10,6 +10,7 @@ import pytest
 
 from giusto.cli.doctor import checks, facts
 from giusto.cli.doctor.checks import Finding, Level
+from giusto.errors import InvalidInput
 
 HEALTHY = facts.Facts(
     python=(3, 11, 7),
@@ -131,3 +132,10 @@ def test_this_machine_can_be_looked_at() -> None:
     assert seen.profile is not None
     assert len(seen.naps_late_ns) == facts.NAPS
     assert checks.examine(seen)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:7447x", "127.0.0.1:99999", "127.0.0.1:0", "7447", "host:"])
+def test_an_address_that_is_none_is_refused_by_the_name_of_the_option(address: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        facts.port_state(address)
+    assert refused.value.field == "--port"

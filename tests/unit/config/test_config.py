@@ -106,6 +106,7 @@ WRONG = [
     ('[broker]\nperiod = "1ms"', 'broker.period = 1 ms: expected mode = "time"'),
     ("[realtime]\npriority = 100", "realtime.priority = 100: expected a whole number from 0 to 99"),
     ("[realtime]\ncpus = [-1]", "realtime.cpus = [-1]: expected processors"),
+    ('[realtime]\ncpus = "5-2"', "realtime.cpus = 5-2: expected processors from the lower"),
     ('[realtime]\ncpus = "0-99999"', "realtime.cpus = 0-99999: expected processors"),
     ('[realtime]\nlock_memory = "maybe"', "realtime.lock_memory = maybe: expected true or false"),
     ("[mtep]\nepsilon = 2", "mtep.epsilon = 2: expected a number from 0 to 0.99"),

@@ -152,6 +152,7 @@ def test_an_offer_goes_over_the_wire_in_numbers() -> None:
         ("max_size", {"max_size": 2**32}),
         ("queue", {"queue": 0}),
         ("queue", {"queue": True}),
+        ("queue", {"queue": 65_536}),
         ("timeout", {"timeout": 0}),
     ],
 )

@@ -1,10 +1,13 @@
 //! Connections by number: slots are used again, numbers never.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use giusto_core::id::{ClientId, FlowId};
 
 const SLOT_BITS: u32 = 24;
+/// Flows of a connection that are remembered after their end.
+const ENDED_MAX: usize = 256;
 
 /// A connection. The lower 24 bits are its slot, the others say which connection of that slot it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,11 +61,30 @@ pub(super) struct Conn {
     /// Times that a write was put off.
     pub(super) deferrals: u8,
     pub(super) flows: Vec<FlowId>,
+    /// Flows that have ended, the latest last: data that the client sent before it heard of the end may still come.
+    pub(super) ended: VecDeque<FlowId>,
     /// Messages of flows that have ended.
     pub(super) served: u64,
     /// Control frames of this connection in the batch of news that was being filled.
     pub(super) asked: u32,
     pub(super) asked_in: u64,
+}
+
+impl Conn {
+    /// A flow ends; `served` messages of it were.
+    pub(super) fn end_flow(&mut self, flow: FlowId, served: u64) {
+        self.flows.retain(|&other| other != flow);
+        self.served += served;
+        if self.ended.len() == ENDED_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(flow);
+    }
+
+    /// Whether the connection had this flow not long ago.
+    pub(super) fn had(&self, flow: FlowId) -> bool {
+        self.ended.contains(&flow)
+    }
 }
 
 #[derive(Debug)]
@@ -101,6 +123,7 @@ impl Conns {
             dirty: false,
             deferrals: 0,
             flows: Vec::new(),
+            ended: VecDeque::new(),
             served: 0,
             asked: 0,
             asked_in: 0,

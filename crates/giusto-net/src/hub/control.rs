@@ -16,6 +16,8 @@ use super::{Hub, State, code};
 
 /// Bytes of control frames that may wait for a connection that does not read them.
 const OUTBOX_BYTES_MAX: usize = 64 << 20;
+/// Bytes of control frames that a connection has to take before it is told what can wait.
+const UNREAD_BYTES: usize = 64 << 10;
 
 impl Hub {
     /// The connection is a client from now on, whose data goes to and comes from `datagrams`, if given.
@@ -93,8 +95,7 @@ impl Hub {
         self.engine.unadvertise(flow)?;
         let served = self.flows.end(flow);
         if let Some(conn) = self.conns.get_mut(id) {
-            conn.flows.retain(|&other| other != flow);
-            conn.served += served;
+            conn.end_flow(flow, served);
         }
         Ok(())
     }
@@ -130,6 +131,11 @@ impl Hub {
         }
         self.enqueue(id, &Frame::Control(body));
         Ok(())
+    }
+
+    /// Connections that do not take the control frames for them: what can wait should.
+    pub fn unread(&self) -> Vec<ConnId> {
+        self.conns.iter().filter(|conn| conn.outbox.len() > UNREAD_BYTES).map(|conn| conn.id).collect()
     }
 
     /// Sends what waits, then an error frame (a goodbye if `code` is 0), and lets the connection go.

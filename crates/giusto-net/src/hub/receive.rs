@@ -102,6 +102,11 @@ impl Hub {
     ) -> Next {
         match self.engine.ingest(now, client, frame, data) {
             Ok(()) => Next::Go,
+            // Sent before the client heard that the flow has ended. Its number may be another's by now: no credit.
+            Err(IngestError::UnknownFlow(flow)) if self.had(id, flow) => {
+                self.refusals.ended += 1;
+                Next::Go
+            }
             Err(error @ (IngestError::UnknownFlow(_) | IngestError::Attributes(_))) => {
                 self.refuse(now, id, &error.to_string());
                 Next::Leave
@@ -112,6 +117,11 @@ impl Hub {
                 Next::Go
             }
         }
+    }
+
+    #[cold]
+    fn had(&self, id: ConnId, flow: FlowId) -> bool {
+        self.conns.get(id).is_some_and(|conn| conn.had(flow))
     }
 
     /// Any other frame, or one that comes too early or too late.
@@ -212,6 +222,7 @@ impl Hub {
             match frame {
                 Frame::Data(data) => match self.engine.ingest(now, client, &bytes[..consumed], &data) {
                     Ok(()) | Err(IngestError::Policed(_) | IngestError::Rejected(_)) => {}
+                    Err(IngestError::UnknownFlow(flow)) if self.had(id, flow) => self.refusals.ended += 1,
                     Err(_) => self.refusals.datagrams += 1,
                 },
                 Frame::Probe(probe) => self.echo(now, id, &probe),

@@ -45,17 +45,20 @@ pub struct Refusals {
     pub protocol: u64,
     /// Datagrams, or frames in them, from unknown senders or malformed.
     pub datagrams: u64,
+    /// Messages that came after the end of their flow.
+    pub ended: u64,
 }
 
 impl Refusals {
     /// Each count with its name.
-    pub fn named(&self) -> [(&'static str, u64); 5] {
+    pub fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("connections", self.connections),
             ("files", self.files),
             ("handshakes", self.handshakes),
             ("protocol", self.protocol),
             ("datagrams", self.datagrams),
+            ("ended", self.ended),
         ]
     }
 }

@@ -137,10 +137,12 @@ impl PyDoor {
         self.change(py, move |hub, _| hub.declare(&name, share)).map(|topic| topic.0)
     }
 
-    /// A topic that nobody publishes on is gone.
-    fn forget(&self, py: Python<'_>, topic: &Bound<'_, PyAny>) -> PyResult<()> {
-        let topic = TopicId(id("topic", topic)?);
-        self.change(py, move |hub, _| hub.forget(topic))
+    /// Topics that nobody publishes on are gone; returns those that are, since messages of others still wait.
+    fn forget(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<u32>> {
+        let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
+        self.ask(py, move |hub, _| {
+            topics.into_iter().filter(|&topic| hub.forget(TopicId(topic)).is_ok()).collect()
+        })
     }
 
     /// Allots another share to a topic.
@@ -238,6 +240,12 @@ impl PyDoor {
     ) -> PyResult<()> {
         let code = whole("code", code, 0..=u32::MAX)?;
         self.change(py, move |hub, now| hub.close(now, conn, code, &text))
+    }
+
+    /// Connections that do not take the control frames for them: what can wait should.
+    fn unread(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        let conns = self.ask(py, |hub, _| hub.unread())?;
+        Ok(conns.into_iter().map(|conn| conn.0).collect())
     }
 
     /// (conn, topic, flow, reason, count) of what was not delivered since the last call.

@@ -14,13 +14,14 @@ from giusto.errors import InvalidInput
 AS_FAST_AS_POSSIBLE = "max"
 # As fast as possible, looking at every latency would be what is measured.
 SAMPLED = 16
-SIZE_MAX = 16_000_000
+# What an offer without a max_size allows.
+SIZE_MAX = 1 << 20
 BATCH_MAX = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An open loop: `pace` says when messages are due, and the first `warm_up` of them do not count.
+    """An open loop: `pace` says when messages are due; latencies of the first `warm_up_ns` do not count.
 
     A pace without a period means as fast as possible, for so many seconds.
     """
@@ -29,7 +30,7 @@ class Plan:
     topic: str
     size: int
     pace: Pace
-    warm_up: int
+    warm_up_ns: int
     seconds: float
     batch: int = 1
     spin: bool = False
@@ -89,17 +90,19 @@ def plan(
         raise InvalidInput("--size", size, f"0 to {SIZE_MAX:,} bytes")
     if not 1 <= batch <= BATCH_MAX:
         raise InvalidInput("--batch", batch, f"1 to {BATCH_MAX:,} messages")
-    extra = duration_ns(warm_up, "--warm-up") / 1e9
-    seconds = extra + duration_ns(duration, "--duration", least_ns=1_000_000) / 1e9
+    extra_ns = duration_ns(warm_up, "--warm-up")
+    seconds = extra_ns / 1e9 + duration_ns(duration, "--duration", least_ns=1_000_000) / 1e9
     if rate == AS_FAST_AS_POSSIBLE:
-        return Plan(address, topic, size, Pace(None), 0, seconds, batch, spin)
+        return Plan(address, topic, size, Pace(None), extra_ns, seconds, batch, spin)
     if batch > 1:
         raise InvalidInput("--batch", batch, "--rate max beside it: at a rate every message is due by itself")
     asked = pace(rate, None)
     hertz = asked.per * 1e9 / asked.period_ns
     count = max(1, round(hertz * seconds))
     asked = Pace(count, asked.per, asked.period_ns)
-    return Plan(address, topic, size, asked, min(round(hertz * extra), count - 1), seconds, batch, spin)
+    # The last message always counts, however slow the rate.
+    extra_ns = min(extra_ns, (count - 1) * asked.period_ns // asked.per)
+    return Plan(address, topic, size, asked, extra_ns, seconds, batch, spin)
 
 
 def per_second(count: int, span_ns: int) -> float:

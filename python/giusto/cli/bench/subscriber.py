@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from array import array
+from bisect import bisect_left
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ def receive(
             break
         if sent is None and publisher.poll() is not None:
             sent = outcome(publisher)
-    return sent, taken.received(plan)
+    return sent, taken.received(sent.first_ns + plan.warm_up_ns)
 
 
 def outcome(publisher: subprocess.Popen[str]) -> Sent:
@@ -77,6 +78,7 @@ class Taken:
         self.count = 0
         self.first_ns = 0
         self.last_ns = 0
+        self.due = array("q")
         self.intended = array("q")
         self.sent = array("q")
 
@@ -87,12 +89,14 @@ class Taken:
         self.last_ns = batch[-1].received_ns
         self.count += len(batch)
         looked_at = batch if self.stride == 1 else batch[:: self.stride]
+        self.due.extend([message.intended_ns for message in looked_at])
         self.intended.extend([message.received_ns - message.intended_ns for message in looked_at])
         self.sent.extend([message.latency_ns for message in looked_at])
 
-    def received(self, plan: Plan) -> Received:
-        """The distributions, without those of the warm-up."""
-        counted = slice(plan.warm_up, None)
+    def received(self, counted_ns: int) -> Received:
+        """The distributions of what was due from `counted_ns` on."""
+        # Messages come in the order in which they were due.
+        counted = slice(bisect_left(self.due, counted_ns), None)
         intended, sent = distribution(self.intended[counted]), distribution(self.sent[counted])
         return Received(intended, sent, self.count, self.first_ns, self.last_ns)
 

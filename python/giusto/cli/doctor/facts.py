@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from giusto.errors import InvalidInput
+
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0")
 CPUS = Path("/sys/devices/system/cpu")
 CAP_IPC_LOCK = 14
@@ -158,16 +160,20 @@ def realtime_share() -> float | None:
 
 def port_state(address: str) -> str:
     """`free`, `broker` (one answers there), `taken` (something else does) or why it cannot be used."""
-    host, _, port = address.rpartition(":")
+    host, _, text = address.rpartition(":")
+    port = whole(text)
+    if not host or port is None or not 0 < port < 65_536:
+        raise InvalidInput("--port", address, "host:port, with a port from 1 to 65535")
+    host = host.strip("[]")
     try:
-        with socket.create_connection((host, int(port)), timeout=0.5) as stranger:
+        with socket.create_connection((host, port), timeout=0.5) as stranger:
             return "broker" if is_broker(stranger) else "taken"
     except ConnectionRefusedError:
         pass
     except OSError as error:
         return error.strerror or str(error)
     try:
-        with socket.create_server((host, int(port))):
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
             return "free"
     except OSError as error:
         return error.strerror or str(error)

@@ -25,7 +25,7 @@ from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.client.report import Periods, Report
 from giusto.contract import Duration, Need, Offer, duration_ns
 from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
-from giusto.protocol import Party, ShareTerms, StatusIs
+from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
 CLOSED = "the bus was closed"
@@ -128,6 +128,10 @@ class Bus(AnyBus):
     async def status(self) -> StatusIs:
         """Counters and delays of all topics and clients of the broker."""
         return await self._run(operation.status())
+
+    async def views(self, pattern: str = "#") -> ViewsAre:
+        """W, MatrixIN and MatrixOUT: the shares of topics, and which clients publish and receive them."""
+        return await self._run(operation.views(pattern))
 
     # --- request and reply
 
