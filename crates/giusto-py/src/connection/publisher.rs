@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use giusto_core::frame::{Data, DataHeader, PRIORITY_MAX};
+use giusto_core::frame::data::HEADER_BYTES;
+use giusto_core::frame::{Data, DataHeader, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_net::session::{Flow, Taken};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -15,6 +16,9 @@ use super::{Connection, Shared};
 use crate::errors::{Raise, exception};
 use crate::matching;
 
+/// Payload and attributes of the largest message that a frame can carry.
+const MESSAGE_BYTES_MAX: usize = LIMIT_BYTES as usize - HEADER_BYTES;
+
 /// One topic that a client publishes on.
 #[pyclass(frozen, subclass, module = "giusto._core")]
 pub(crate) struct Publisher {
@@ -22,7 +26,7 @@ pub(crate) struct Publisher {
     flow: Arc<Flow>,
     sequence: AtomicU64,
     timeout_ns: i64,
-    max_size_bytes: Option<usize>,
+    max_size_bytes: usize,
     encode: Option<Py<PyAny>>,
     is_closed: AtomicBool,
 }
@@ -61,12 +65,11 @@ impl Publisher {
         }
     }
 
+    /// Refuses a message that is larger than offered or than any frame.
+    #[inline]
     fn check_size(&self, rest: &Rest, payload: &[u8]) -> PyResult<()> {
-        let size = rest.attributes.len() + payload.len();
-        match self.max_size_bytes {
-            Some(limit) if size > limit => Err(exception("TooLarge", ("size_bytes", size, limit))),
-            _ => Ok(()),
-        }
+        let (size, limit) = (rest.attributes.len() + payload.len(), self.max_size_bytes);
+        if size > limit { Err(exception("TooLarge", ("size_bytes", size, limit))) } else { Ok(()) }
     }
 
     /// Sends messages for which credit was taken.
@@ -116,7 +119,7 @@ impl Publisher {
     #[inline]
     fn take_credit(&self) -> PyResult<Option<i64>> {
         match self.flow.take() {
-            Taken::Credit(left) => Ok(Some(left)),
+            Taken::Credit { left, .. } => Ok(Some(left)),
             Taken::Nothing => Ok(None),
             Taken::Unbound => self.check_open().map(|()| None),
         }
@@ -137,7 +140,7 @@ impl Publisher {
         let flow = &self.flow;
         let is_closed = &self.is_closed;
         let taken = self.shared.wait_for(py, deadline_ns, |_| match flow.take() {
-            Taken::Credit(left) => Some(left),
+            Taken::Credit { left, .. } => Some(left),
             _ if is_closed.load(Ordering::Acquire) => Some(-1),
             _ => None,
         })?;
@@ -169,7 +172,7 @@ impl Publisher {
             flow: Arc::default(),
             sequence: AtomicU64::new(0),
             timeout_ns,
-            max_size_bytes,
+            max_size_bytes: max_size_bytes.map_or(MESSAGE_BYTES_MAX, |limit| limit.min(MESSAGE_BYTES_MAX)),
             encode,
             is_closed: AtomicBool::new(false),
         }
