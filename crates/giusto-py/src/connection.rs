@@ -229,6 +229,17 @@ impl Connection {
         py.detach(|| self.shared.net.send(&Frame::Control(&body))).map_err(Raise::raise)
     }
 
+    /// Whether there is room to send more.
+    #[getter]
+    fn has_room(&self) -> bool {
+        self.shared.net.has_room()
+    }
+
+    /// Waits for room to send more, for a moment; false if there is none yet.
+    fn wait_for_room(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.shared.net.wait_for_room())
+    }
+
     /// Waits until everything has left; false if that takes longer.
     fn flush(&self, py: Python<'_>, timeout_ns: i64) -> PyResult<bool> {
         let mut left = Duration::from_nanos(timeout_ns.max(0) as u64);

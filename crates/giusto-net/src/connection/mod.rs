@@ -206,8 +206,8 @@ impl Connection {
         self.outlet.send_data(now, self.limit_bytes, frames).map(Sending)
     }
 
-    /// Does what is left to do after [`Self::send_data`]: may take as long as a system call. False if
-    /// it must be called again after a look at signals.
+    /// Does what is left to do after [`Self::send_data`]: may take as long as a system call, but waits for
+    /// nobody. False if the caller should [wait for room](Self::wait_for_room) before it sends more.
     pub fn finish_sending(&self, sending: Sending) -> bool {
         match sending.0 {
             Next::Done => true,
@@ -215,8 +215,13 @@ impl Connection {
                 self.outlet.write();
                 true
             }
-            Next::Wait => self.outlet.wait_for_room(),
+            Next::Wait => false,
         }
+    }
+
+    /// Whether there is room to send more.
+    pub fn has_room(&self) -> bool {
+        self.outlet.has_room()
     }
 
     /// Waits until there is room to send more; false if it must be called again after a look at signals.

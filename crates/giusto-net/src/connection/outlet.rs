@@ -89,6 +89,11 @@ impl Outgoing {
         }
     }
 
+    /// Whether callers may append; without a connection nobody has to wait for one that takes bytes.
+    fn has_room(&self) -> bool {
+        !self.is_too_full() || self.socket.is_none()
+    }
+
     /// Takes a data frame to where it leaves from.
     #[inline]
     fn append(&mut self, data: &Data<'_>, limit_bytes: u32) -> Result<(), EncodeError> {
@@ -242,11 +247,15 @@ impl Outlet {
         }
     }
 
+    /// Whether callers may append.
+    pub(crate) fn has_room(&self) -> bool {
+        self.lock().has_room()
+    }
+
     /// Waits until callers may append again; false if that takes longer than [`SLICE`].
     pub(crate) fn wait_for_room(&self) -> bool {
         let out = self.lock();
-        let (out, _) = self.wait_written(out, SLICE, |out| !out.is_too_full());
-        !out.is_too_full() || out.socket.is_none()
+        self.wait_written(out, SLICE, Outgoing::has_room).0.has_room()
     }
 
     /// Waits until everything has been given to the socket; false if that takes longer than `timeout`.

@@ -18,6 +18,8 @@ use crate::matching;
 
 /// Payload and attributes of the largest message that a frame can carry.
 const MESSAGE_BYTES_MAX: usize = LIMIT_BYTES as usize - HEADER_BYTES;
+/// Many messages are sent in portions of about this size, so that what has not left stays small.
+const SOME_BYTES: usize = 1 << 20;
 
 /// One topic that a client publishes on.
 #[pyclass(frozen, subclass, module = "giusto._core")]
@@ -72,7 +74,7 @@ impl Publisher {
         if size > limit { Err(exception("TooLarge", ("size_bytes", size, limit))) } else { Ok(()) }
     }
 
-    /// Sends messages for which credit was taken.
+    /// Sends messages for which credit was taken, and waits while too much has not left.
     #[inline]
     fn send<'a>(
         &self,
@@ -81,6 +83,23 @@ impl Publisher {
         rest: &Rest,
         payloads: impl Iterator<Item = &'a [u8]>,
     ) -> PyResult<()> {
+        let mut has_room = self.post(py, now, rest, payloads)?;
+        while !has_room {
+            py.check_signals()?;
+            has_room = py.detach(|| self.shared.net.wait_for_room());
+        }
+        Ok(())
+    }
+
+    /// Sends messages for which credit was taken, without waiting; false if there is no room for more.
+    #[inline]
+    fn post<'a>(
+        &self,
+        py: Python<'_>,
+        now: i64,
+        rest: &Rest,
+        payloads: impl Iterator<Item = &'a [u8]>,
+    ) -> PyResult<bool> {
         let frames = payloads.map_while(|payload| {
             let header = DataHeader {
                 priority: rest.priority,
@@ -94,15 +113,7 @@ impl Publisher {
             Some(Data { header, attributes: &rest.attributes, payload })
         });
         let sending = self.shared.net.send_data(now, frames).map_err(Raise::raise)?;
-        if sending.is_done() {
-            return Ok(());
-        }
-        let mut is_sent = py.detach(|| self.shared.net.finish_sending(sending));
-        while !is_sent {
-            py.check_signals()?;
-            is_sent = py.detach(|| self.shared.net.wait_for_room());
-        }
-        Ok(())
+        Ok(sending.is_done() || py.detach(|| self.shared.net.finish_sending(sending)))
     }
 
     /// Reads credits before there are none left.
@@ -201,7 +212,7 @@ impl Publisher {
         self.sequence.load(Ordering::Relaxed)
     }
 
-    /// Publishes without waiting; false if there is no credit.
+    /// Publishes without waiting; false if there is no credit, or no room to send.
     #[pyo3(signature = (payload, /, *, priority=0, attributes=None, intended_ns=None))]
     fn try_publish(
         &self,
@@ -214,14 +225,14 @@ impl Publisher {
         let rest = Rest::new(priority, attributes, intended_ns)?;
         let payload = self.payload(payload)?;
         self.check_size(&rest, payload.as_bytes())?;
-        if self.take_credit()?.is_none() {
+        if !self.shared.net.has_room() || self.take_credit()?.is_none() {
             return Ok(false);
         }
-        self.send(py, self.shared.net.now(), &rest, std::iter::once(payload.as_bytes()))?;
+        self.post(py, self.shared.net.now(), &rest, std::iter::once(payload.as_bytes()))?;
         Ok(true)
     }
 
-    /// Publishes as many of the payloads, from `start` on, as there is credit for; returns how many.
+    /// Publishes as many of the payloads, from `start` on, as there is credit and room for; returns how many.
     #[pyo3(signature = (payloads, start=0, *, priority=0, attributes=None))]
     fn try_publish_many(
         &self,
@@ -235,7 +246,13 @@ impl Publisher {
         let payloads: Vec<Bound<'_, PyBytes>> =
             payloads.iter().skip(start).map(|payload| self.payload(payload)).collect::<PyResult<_>>()?;
         payloads.iter().try_for_each(|payload| self.check_size(&rest, payload.as_bytes()))?;
-        self.send_some(py, &rest, &payloads)
+        if !self.shared.net.has_room() {
+            return Ok(0);
+        }
+        let now = self.shared.net.now();
+        let some = self.take_some(&payloads)?;
+        self.post(py, now, &rest, some.iter().map(|payload| payload.as_bytes()))?;
+        Ok(some.len())
     }
 
     /// Ends the publisher: whoever waits for credit gets `Closed`.
@@ -247,19 +264,17 @@ impl Publisher {
 }
 
 impl Publisher {
-    /// Sends from the front as many as there is credit for.
-    fn send_some(&self, py: Python<'_>, rest: &Rest, payloads: &[Bound<'_, PyBytes>]) -> PyResult<usize> {
-        let mut count = 0;
-        while count < payloads.len() && self.take_credit()?.is_some() {
+    /// Takes credit for as many from the front as there is, up to what should be sent at once.
+    fn take_some<'a, 'py>(&self, payloads: &'a [Bound<'py, PyBytes>]) -> PyResult<&'a [Bound<'py, PyBytes>]> {
+        let (mut count, mut bytes) = (0, 0);
+        for payload in payloads {
+            if bytes >= SOME_BYTES || self.take_credit()?.is_none() {
+                break;
+            }
             count += 1;
+            bytes += payload.as_bytes().len();
         }
-        self.send(
-            py,
-            self.shared.net.now(),
-            rest,
-            payloads.iter().take(count).map(|payload| payload.as_bytes()),
-        )?;
-        Ok(count)
+        Ok(payloads.get(..count).unwrap_or_default())
     }
 }
 
@@ -338,12 +353,15 @@ impl BlockingPublisher {
         publisher.shared.look(py, publisher.shared.net.now(), false)?;
         let mut sent = 0;
         while let Some(left) = payloads.get(sent..).filter(|left| !left.is_empty()) {
-            let count = publisher.send_some(py, &rest, left)?;
-            if count == 0 {
+            let some = publisher.take_some(left)?;
+            if some.is_empty() {
                 publisher.wait_credit(py, timeout)?;
                 publisher.flow.give(1);
+                continue;
             }
-            sent += count;
+            let bytes = some.iter().map(|payload| payload.as_bytes());
+            publisher.send(py, publisher.shared.net.now(), &rest, bytes)?;
+            sent += some.len();
         }
         Ok(())
     }
