@@ -89,12 +89,13 @@ def writer() -> int | None:
     return None
 
 
-def until_it_sleeps(task: int) -> None:
-    """Return when the thread waits for something."""
-    while True:
+def until_it_sleeps(task: int, connection: _core.Connection) -> None:
+    """Return when the thread waits although there is much to write, or the connection has ended."""
+    is_asleep = False
+    while connection.is_connected and (connection.has_room or not is_asleep):
+        connection.pump()
         with open(f"/proc/self/task/{task}/stat") as stat:
-            if stat.read().rpartition(") ")[2].startswith("S"):
-                return
+            is_asleep = stat.read().rpartition(") ")[2].startswith("S")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
@@ -104,14 +105,19 @@ def test_a_signal_to_the_thread_that_writes_is_no_end(peer: tuple[_core.Connecti
     publisher = _core.BlockingPublisher(connection)
     publisher.bind(0, 1000)
     payloads = [bytes(65536)] * 200
-    publishing = threading.Thread(target=lambda: [publisher.publish(payload) for payload in payloads])
+
+    def publish() -> None:
+        for payload in payloads:
+            publisher.publish(payload)
+
+    publishing = threading.Thread(target=publish)
     handler = signal.signal(signal.SIGUSR1, lambda *_: None)
     try:
         publishing.start()
         while (task := writer()) is None or task in before:
             assert publishing.is_alive()
         for _ in range(100):
-            until_it_sleeps(task)
+            until_it_sleeps(task, connection)
             assert ctypes.CDLL(None).tgkill(os.getpid(), task, signal.SIGUSR1) == 0
         left = len(payloads) * 65536
         while left > 0 and (count := len(other.recv(1 << 20))) > 0:
