@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from giusto import aio as aio
     from giusto._core import Filter as Filter
     from giusto._core import Float as Float
     from giusto._core import Message as Message
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from giusto.client import Restored as Restored
     from giusto.client import Subscription as Subscription
     from giusto.client import Violation as Violation
-    from giusto.client import aio as aio
     from giusto.client import connect as connect
     from giusto.contract import Granted as Granted
     from giusto.contract import Need as Need
@@ -67,7 +67,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name == "aio":
-        value: Any = import_module("giusto.client.aio")
+        value: Any = import_module("giusto.aio")
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     else:

@@ -124,6 +124,21 @@ def test_a_callback_is_called_with_each_message(bus: giusto.Bus) -> None:
     assert received == [b"%d" % number for number in range(600)]
 
 
+def test_a_callback_that_ends_its_thread_ends_nothing(
+    bus: giusto.Bus, caplog: pytest.LogCaptureFixture
+) -> None:
+    called = threading.Semaphore(0)
+
+    def leave(message: giusto.Message) -> None:
+        called.release()
+        sys.exit(3)
+
+    bus.subscribe("leave", callback=leave)
+    bus.advertise("leave").publish_many([b"1", b"2", b"3"])
+    assert all(called.acquire(timeout=WATCHDOG_S) for _ in range(3))
+    assert "SystemExit" in caplog.text
+
+
 def test_available_and_purge(bus: giusto.Bus) -> None:
     subscription = bus.subscribe("purge")
     publisher = bus.advertise("purge")
@@ -335,3 +350,52 @@ def test_threads_may_publish_on_one_publisher(bus: giusto.Bus) -> None:
     for letter in (b"a", b"b", b"c"):
         own = [message.payload for message in received if message.payload.startswith(letter)]
         assert own == [b"%s %d" % (letter, number) for number in range(500)]
+
+
+def publish_until_closed(publisher: giusto.Publisher, begun: threading.Event) -> None:
+    while True:
+        try:
+            publisher.publish(b"x" * 100)
+        except giusto.Closed:
+            return
+        begun.set()
+
+
+def test_unadvertising_under_a_publishing_thread_ends_that_thread_and_nothing_else(bus: giusto.Bus) -> None:
+    for number in range(10):
+        publisher = bus.advertise(f"busy/{number}")
+        begun = threading.Event()
+        thread = threading.Thread(target=publish_until_closed, args=(publisher, begun))
+        thread.start()
+        assert begun.wait(WATCHDOG_S)
+        publisher.unadvertise()
+        thread.join(WATCHDOG_S)
+        assert not thread.is_alive()
+    assert bus.status().run == bus.run
+    told = [bus.events.receive(0) for _ in range(bus.events.available())]
+    assert not [event for event in told if isinstance(event, giusto.Lost)]
+
+
+def test_a_child_that_ends_leaves_its_parent_the_connection(broker: BrokerProcess) -> None:
+    program = (
+        "import os, sys, giusto\n"
+        "bus = giusto.connect(sys.argv[1])\n"
+        "subscription, publisher = bus.subscribe('family'), bus.advertise('family')\n"
+        "def child():\n"
+        "    global bus, subscription, publisher\n"
+        "    if sys.argv[2] == 'drop': del bus, subscription, publisher\n"
+        "    sys.exit(0)\n"
+        "if os.fork() == 0: child()\n"
+        "assert os.wait()[1] == 0\n"
+        "publisher.publish(b'still here')\n"
+        "assert subscription.receive(10).payload == b'still here'\n"
+        "told = [bus.events.receive(0) for _ in range(bus.events.available())]\n"
+        "assert not [event for event in told if isinstance(event, giusto.Lost)], told\n"
+    )
+    for how in ("exit", "drop"):
+        subprocess.run([sys.executable, "-c", program, broker.address, how], check=True, timeout=WATCHDOG_S)
+
+
+def test_the_asyncio_face_is_a_module_to_import() -> None:
+    program = "import giusto.aio\nfrom giusto.aio import connect\nassert giusto.aio.connect is connect"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=WATCHDOG_S)

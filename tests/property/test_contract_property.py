@@ -53,7 +53,7 @@ def test_a_need_survives_the_wire(
     assert eval(repr(need), {"Need": Need}) == need
 
 
-@given(nanoseconds, nanoseconds, st.integers(1, 2**31), maybe, maybe, st.integers(1, 2**20))
+@given(nanoseconds, nanoseconds, st.integers(1, 2**31), maybe, maybe, st.integers(1, 65_535))
 def test_an_offer_survives_the_wire(
     count: int, period_ns: int, burst: int, timeout: str | None, jitter: str | None, queue: int
 ) -> None:

@@ -14,14 +14,14 @@ from giusto.client.dispatcher import Dispatcher
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, broker_address, unreachable, weak_hook
-from giusto.client.operation import Open, Operation, Pause, Step
+from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.client.publisher import Publisher
-from giusto.client.report import Report
+from giusto.client.report import Periods, Report
 from giusto.client.stream import Events
 from giusto.client.subscription import Subscription
 from giusto.contract import Duration, Need, Offer, duration_ns
-from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
-from giusto.protocol import Party, ShareTerms, StatusIs, encode
+from giusto.errors import Closed, TimedOut, Unreachable
+from giusto.protocol import Party, ShareTerms, StatusIs
 
 _Result = TypeVar("_Result")
 
@@ -46,7 +46,7 @@ class Bus(AnyBus):
         self._repliers: OrderedDict[str, Publisher] = OrderedDict()
         self._native = self._make_native()
         try:
-            self._connected = self._run(operation.connect(self._ledger, self._native, self.name))
+            self._connected = self._run(operation.connect(self._native, self.name))
         except BaseException as error:
             self._native.end("never connected", 0)
             if isinstance(error, Unreachable):
@@ -113,19 +113,19 @@ class Bus(AnyBus):
 
     def publishers(self, topic: str) -> list[Party]:
         """Who publishes on a topic."""
-        return self._run(operation.publishers(self._ledger, topic))
+        return self._run(operation.publishers(topic))
 
     def subscribers(self, topic: str) -> list[Party]:
         """Whose patterns cover a topic."""
-        return self._run(operation.subscribers(self._ledger, topic))
+        return self._run(operation.subscribers(topic))
 
     def allot(self, topic: str, **share: int) -> None:
         """Give a topic another share: `weight`, or what the broker's policy knows."""
-        self._run(operation.allot(self._ledger, topic, ShareTerms(**share)))
+        self._run(operation.allot(topic, ShareTerms(**share)))
 
     def status(self) -> StatusIs:
         """Counters and delays of all topics and clients of the broker."""
-        return self._run(operation.status(self._ledger))
+        return self._run(operation.status())
 
     # --- request and reply
 
@@ -210,22 +210,17 @@ class Bus(AnyBus):
 
     def reports(self, every: Duration = 1) -> Iterator[list[Report]]:
         """How each subscription was served, period by period."""
-        every_ns = duration_ns(every, "every", least_ns=1)
-        next_ns = self._native.now + every_ns
+        periods = Periods(duration_ns(every, "every", least_ns=1), self._native.now)
         while True:
-            self._wait_until(next_ns)
-            next_ns += every_ns
-            yield self.recent_reports(every_ns)
+            self._wait_until(periods.next_ns)
+            periods.pass_by(self._native.now)
+            yield self.recent_reports()
 
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
         """Call back with the reports of each period."""
         self._dispatch_if(True)
         assert self._dispatcher is not None
         self._dispatcher.report(callback, duration_ns(every, "every", least_ns=1))
-
-    def recent_reports(self, span_ns: int) -> list[Report]:
-        """The reports of all subscriptions since this was last asked, `span_ns` ago."""
-        return [one.recent_report(span_ns) for one in list(self._ledger.subscriptions.values())]
 
     # --- the end
 
@@ -265,7 +260,8 @@ class Bus(AnyBus):
             outcome = problem = None
             try:
                 outcome = self._do(step)
-            except GiustoError as error:
+            except BaseException as error:
+                # Also an interrupt: the operation puts in order what it has begun, and raises it again.
                 problem = error
 
     def _do(self, step: Step) -> object:
@@ -277,32 +273,49 @@ class Bus(AnyBus):
                 if self._closing.wait(step.nanoseconds / 1e9):
                     raise _Over("the bus was closed")
                 return None
-        return self._ask(step.id, encode(step))
+        return self._ask(step)
 
     def _open(self) -> None:
         if self._closing.is_set():
             raise _Over("the bus was closed")
         self._native.open(self.address, self._timeout_ns)
 
-    def _ask(self, number: int, body: bytes) -> object:
+    def _ask(self, ask: Ask) -> object:
         deadline_ns = self._native.now + self._timeout_ns
-        self._wait_restored(deadline_ns)
-        self._native.check_open()
-        self._native.send(body)
+        number = self._ledger.next_id()
         try:
-            while True:
-                seen = self._native.notified
-                self._attend()
-                answer = self._ledger.take_answer(number)
-                if answer is not None:
-                    return answer
-                if not self._native.wait(seen, max(0, deadline_ns - self._native.now)):
-                    raise TimedOut("answer of the broker", self._timeout_ns)
+            while not self._is_sent(ask, number, deadline_ns):
+                pass
+            return self._await_answer(number, deadline_ns)
         finally:
-            self._ledger.forget_request(number)
+            with self._lock:
+                self._forget(number)
+
+    def _is_sent(self, ask: Ask, number: int, deadline_ns: int) -> bool:
+        """Send, unless the connection is lost again before that."""
+        self._wait_restored(deadline_ns)
+        with self._lock:
+            # Nobody can begin another connection meanwhile: the request goes to the one it was made for.
+            if self._is_away:
+                return False
+            self._native.check_open()
+            self._send(ask, number)
+            return True
+
+    def _await_answer(self, number: int, deadline_ns: int) -> object:
+        while self._ledger.is_expected(number):
+            seen = self._native.notified
+            self._attend()
+            answer = self._ledger.take_answer(number)
+            if answer is not None:
+                return answer
+            if not self._native.wait(seen, max(0, deadline_ns - self._native.now)):
+                raise TimedOut("answer of the broker", self._timeout_ns)
+        return None
 
     def _wait_restored(self, deadline_ns: int) -> None:
         """Wait until everything is there again, if the connection is lost."""
+        self._native.pump()
         if not self._native.is_connected:
             self._attend()
         while self._is_away:
@@ -350,12 +363,25 @@ class Bus(AnyBus):
         try:
             restored = self._run(operation.restore(self._ledger, self._native, self.name, self._clock))
             self._note_restored(*restored)
+            self._stop_restoring()
         except _Over:
             return
+        except BaseException as error:
+            self._native.end(f"not restored: {error}", 0)
+            raise
         finally:
-            self._restorer = None
             self._tell()
             self._native.notify()
+
+    def _stop_restoring(self) -> None:
+        with self._lock:
+            self._restorer = None
+            loss = self._native.take_loss()
+            if loss is not None:
+                self._lose(loss)
+            elif not self._native.is_connected and not self._closing.is_set():
+                # Lost again after the last answer, and noted by a thread that left it to this one.
+                self._restore_beside()
 
     def _clock(self) -> int:
         return self._native.now

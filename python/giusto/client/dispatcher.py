@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from giusto.client.face import failed
-from giusto.client.report import Report
+from giusto.client.report import Periods, Report
 from giusto.errors import Closed
 
 if TYPE_CHECKING:
@@ -29,20 +29,24 @@ class Dispatcher(threading.Thread):
 
     def report(self, callback: Callable[[list[Report]], object], every_ns: int) -> None:
         """Call `callback` with the reports of all subscriptions from time to time."""
-        self._reports.append(Periodic(callback, every_ns, self._native.now + every_ns))
+        self._reports.append(Periodic(callback, Periods(every_ns, self._native.now)))
         self._native.notify()
 
     def run(self) -> None:
         """Wait, call, and again."""
-        try:
-            while self._turn():
-                pass
-        except Closed:
-            # Whoever waits on the bus was told why.
-            return
+        is_over = False
+        while not is_over:
+            try:
+                is_over = not self._turn()
+            except Closed:
+                # Whoever waits on the bus was told why.
+                return
+            except BaseException as error:
+                # One callback more or less: the others are still to be called.
+                failed(error)
 
     def _turn(self) -> bool:
-        due_ns = min((one.next_ns for one in self._reports), default=None)
+        due_ns = min((one.periods.next_ns for one in self._reports), default=None)
         wait_ns = 1_000_000_000 if due_ns is None else max(0, due_ns - self._native.now)
         announced = self._native.wait_announced(min(wait_ns, 1_000_000_000))
         bus = self._bus()
@@ -58,18 +62,18 @@ class Dispatcher(threading.Thread):
 class Periodic:
     """A callback with the reports of each period."""
 
-    def __init__(self, callback: Callable[[list[Report]], object], every_ns: int, next_ns: int) -> None:
+    def __init__(self, callback: Callable[[list[Report]], object], periods: Periods) -> None:
         self.callback = callback
-        self.every_ns = every_ns
-        self.next_ns = next_ns
+        self.periods = periods
 
     def call_if_due(self, bus: Bus) -> None:
         """Call, if the period is over."""
-        if bus._native.now < self.next_ns:
+        now_ns = bus._native.now
+        if now_ns < self.periods.next_ns:
             return
-        self.next_ns += self.every_ns
+        self.periods.pass_by(now_ns)
         try:
-            self.callback(bus.recent_reports(self.every_ns))
+            self.callback(bus.recent_reports())
         except Exception as error:
             failed(error)
 
@@ -79,5 +83,9 @@ def dispatch(bus: Bus, key: int) -> None:
     subscription = bus._ledger.subscriptions.get(key)
     if subscription is None or subscription.callback is None:
         return
-    if subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
-        subscription.announce()
+    is_done = False
+    try:
+        is_done = subscription.drain_into(subscription.callback, failed, BATCH) < BATCH
+    finally:
+        if not is_done:
+            subscription.announce()

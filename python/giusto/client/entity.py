@@ -12,6 +12,7 @@ from giusto import _core
 from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.report import Report, report
 from giusto.contract import Need, Offer, Unproved, Verdict
+from giusto.contract.offer import SIZE_BYTES_DEFAULT, SIZE_BYTES_MAX
 from giusto.errors import InvalidInput
 from giusto.message import Codec, codec
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     _PublisherBase = _core.Publisher
 else:
     _InboxBase = _PublisherBase = object
+
+ATTRIBUTES_BYTES = 256
+"""Room for attributes where only the size of the payload is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Announcement:
         """What the native part has to know."""
         return {
             "timeout_ns": self.offer.timeout_ns,
-            "max_size_bytes": self.offer.max_size_bytes,
+            "max_size_bytes": self.offer.max_size_bytes or SIZE_BYTES_DEFAULT,
             "encode": None if self.codec is None else self.codec.encode,
         }
 
@@ -94,11 +98,15 @@ class Interest:
 def announcement(
     topic: str, offer: Offer | None, type: Any, handlers: Mapping[str, Callable[..., object] | None]
 ) -> Announcement:
-    """What was asked of `advertise`; the payload's type implies a size if the offer names none."""
+    """What was asked of `advertise`; the payload's type implies a size if the offer names none.
+
+    The size of an offer is that of payload and attributes together.
+    """
     offer = offer or Offer()
     coded = None if type is None else codec(type)
     if coded is not None and coded.max_size_bytes is not None and offer.max_size_bytes is None:
-        offer = Offer.from_terms(replace(offer.terms(), max_size_bytes=coded.max_size_bytes))
+        size_bytes = min(coded.max_size_bytes + ATTRIBUTES_BYTES, SIZE_BYTES_MAX)
+        offer = Offer.from_terms(replace(offer.terms(), max_size_bytes=size_bytes))
     return Announcement(topic, offer, coded, _handlers(handlers))
 
 
@@ -136,6 +144,7 @@ class AnyPublisher(_PublisherBase):
         self.offer = made_from.offer
         self.handlers = made_from.handlers
         self.matched = 0
+        self.is_established = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.topic!r}, {self.offer!r})"
@@ -144,13 +153,15 @@ class AnyPublisher(_PublisherBase):
 class AnySubscription(_InboxBase):
     """A pattern that this client is subscribed to."""
 
-    def describe(self, made_from: Interest) -> None:
+    def describe(self, made_from: Interest, now_ns: int) -> None:
         """Take the values that do not change."""
+        self._reported_ns = now_ns
         self.pattern = self.name = made_from.pattern
         self.need = made_from.need
         self.filter = made_from.filter
         self.handlers = made_from.handlers
         self.matched = 0
+        self.is_established = False
         self.verdict: Verdict = Unproved("not yet answered")
         self.number: int | None = None
         self.callback: Callable[[Any], object] | None = None
@@ -160,8 +171,9 @@ class AnySubscription(_InboxBase):
         """How the topics have been arriving since the subscription began."""
         return report(self.pattern, self.figures())
 
-    def recent_report(self, span_ns: int) -> Report:
-        """The same since this was last asked, `span_ns` ago."""
+    def recent_report(self, now_ns: int) -> Report:
+        """The same since this was last asked, or since the subscription began."""
+        span_ns, self._reported_ns = now_ns - self._reported_ns, now_ns
         return report(self.pattern, self.figures(recent=True), span_ns)
 
     def __repr__(self) -> str:

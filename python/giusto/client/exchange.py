@@ -1,18 +1,24 @@
 """Requests and replies over ordinary topics: which message answers which.
 
 A request carries the topic for the reply (`_reply`) and a number (`_correlation`) as attributes; the reply
-repeats the number. A handler that raised is answered with its exception (`_error`, and the text as payload).
+repeats the number. Numbers begin anywhere: a late reply to an earlier client of the same name is not taken
+for one's own. A server answers on reply topics only: no requester can have it publish elsewhere. A handler
+that raised is answered with its exception (`_error`, and the text as payload).
 """
 
 from __future__ import annotations
 
 import itertools
+import secrets
 from typing import Any
 
 from giusto import _core
 from giusto.errors import RequestFailed
 
 REPLY = "_reply"
+PREFIX = "_reply/"
+# No two names become the same level.
+_ESCAPES = {"_": "__", "/": "_s", "+": "_p", "#": "_h"}
 CORRELATION = "_correlation"
 ERROR = "_error"
 REPLIERS_MAX = 256
@@ -21,7 +27,12 @@ REPLIERS_MAX = 256
 
 def reply_topic(client: str) -> str:
     """The topic on which a client gets its replies: its name as one level."""
-    return "_reply/" + "".join("_" if letter in "/+#" else letter for letter in client)
+    return PREFIX + "".join(_ESCAPES.get(letter, letter) for letter in client)
+
+
+def is_reply_topic(topic: str) -> bool:
+    """Whether a client could get its replies there."""
+    return topic.startswith(PREFIX) and not {*"/+#"} & {*topic.removeprefix(PREFIX)}
 
 
 class Exchange:
@@ -29,7 +40,7 @@ class Exchange:
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(secrets.randbits(48))
         self._replies: dict[int, _core.Message | None] = {}
 
     def ask(self) -> tuple[int, dict[str, Any]]:
@@ -68,7 +79,7 @@ def question(message: _core.Message) -> tuple[str, dict[str, Any]] | None:
     """The reply topic and the reply's attributes, if the message is a request."""
     attributes = message.attributes
     topic, number = attributes.get(REPLY), attributes.get(CORRELATION)
-    if not isinstance(topic, str) or not isinstance(number, int):
+    if not isinstance(topic, str) or not isinstance(number, int) or not is_reply_topic(topic):
         return None
     return topic, {CORRELATION: number}
 

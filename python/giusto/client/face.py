@@ -16,9 +16,11 @@ from giusto import _core
 from giusto.client.events import Event, EventQueue, Lost, Restored
 from giusto.client.exchange import Exchange, reply_topic
 from giusto.client.ledger import Ledger
+from giusto.client.operation import Ask
+from giusto.client.report import Report
 from giusto.contract import Duration, duration_ns
-from giusto.errors import Closed, Unreachable
-from giusto.protocol import Connected
+from giusto.errors import Closed, ProtocolError, Unreachable
+from giusto.protocol import Connected, encode
 
 ADDRESS = "giusto://127.0.0.1:7447"
 VARIABLE = "GIUSTO_ADDRESS"
@@ -44,6 +46,7 @@ class AnyBus:
         self._connected: Connected | None = None
         self._exchange: Exchange | None = None
         self._native: _core.Connection
+        self._process = os.getpid()
         _open.add(self)
 
     @property
@@ -60,16 +63,45 @@ class AnyBus:
         state = "connected" if self.is_connected else "not connected"
         return f"<{type(self).__module__}.{type(self).__name__} {self.name} at {self.address}, {state}>"
 
+    def recent_reports(self) -> list[Report]:
+        """The report of each subscription since this was last asked."""
+        now_ns = self._native.now
+        return [one.recent_report(now_ns) for one in list(self._ledger.subscriptions.values())]
+
     # --- shared decisions
 
     def _take_in(self) -> bool:
         """Take what the broker and the native session have to say; whether that is anything."""
         bodies, notes = self._native.take_control(), self._native.take_notes()
         for body in bodies:
-            self._untold.extend(self._ledger.settle(body))
+            self._settle(body)
+        self._send_undo()
         gaps = self._native.udp_port is not None
         self._untold.extend(self._ledger.notes(notes, gaps=gaps))
         return bool(bodies or notes)
+
+    def _settle(self, body: bytes) -> None:
+        try:
+            self._untold.extend(self._ledger.settle(body))
+        except ProtocolError as error:
+            # A broker of another version may have more to say than this client knows.
+            log.warning("the broker said what this client cannot read: %s", error)
+
+    def _send(self, ask: Ask, number: int) -> None:
+        """Make a request for the connection as it is, and send it if there is something to ask."""
+        request = ask.make(id=number)
+        if request is not None:
+            self._ledger.expect(number, ask.party)
+            self._native.send(encode(request))
+
+    def _forget(self, number: int) -> None:
+        """Nobody waits for this answer any more, if it has not been taken."""
+        self._ledger.forget_request(number)
+        self._send_undo()
+
+    def _send_undo(self) -> None:
+        for request in self._ledger.take_undo():
+            self._native.send(encode(request))
 
     def _note_loss(self, loss: tuple[str, int, int]) -> str:
         """Give the connection up; the reason, in the broker's own words if it gave some."""
@@ -112,10 +144,11 @@ class AnyBus:
 def _leave() -> None:
     """A program that ends without closing its buses has still sent what it published."""
     for bus in list(_open):
-        bus._native.end("the process ends", LEAVE_NS)
+        if bus._process == os.getpid():
+            bus._native.end("the process ends", LEAVE_NS)
 
 
-def failed(error: Exception) -> None:
+def failed(error: BaseException) -> None:
     """A function of the user raised; there is nobody to raise it to."""
     log.error("a handler raised %s", error, exc_info=error)
 

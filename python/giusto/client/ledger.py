@@ -1,8 +1,8 @@
 """What a client has asked, what it has, and what it was told: the part that both faces share.
 
-Everything here is without waiting, and several threads may call at once: no step leaves a table half
-done. An operation (`giusto.client.operation`) asks through the ledger, the face waits, and `settle` takes
-what the broker said.
+Everything here is without waiting. An operation (`giusto.client.operation`) asks through the ledger, the
+face waits, and `settle` takes what the broker said. A face whose threads share a ledger has a lock for it:
+expecting, settling, forgetting and asking for an end are one step each for all of them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,20 @@ from typing import Any
 from giusto import errors
 from giusto.client.entity import AnyPublisher, AnySubscription, Party
 from giusto.client.events import Drop, Event, Matchedness, Miss, Violation
+from giusto.contract import verdict
 from giusto.errors import GiustoError
-from giusto.protocol import Answer, Closing, Dropped, Failed, Matched, decode_reply
+from giusto.protocol import (
+    Advertised,
+    Answer,
+    Closing,
+    Dropped,
+    Failed,
+    Matched,
+    Subscribed,
+    Unadvertise,
+    Unsubscribe,
+    decode_reply,
+)
 
 Note = tuple[int, str, str, int, int]
 """Of the native session: inbox, topic, occasion, count, worst_ns."""
@@ -27,6 +39,9 @@ class Ledger:
     def __init__(self) -> None:
         self._ids = itertools.count(1)
         self._answers: dict[int, Answer | GiustoError | None] = {}
+        self._asked_for: dict[int, Party | None] = {}
+        self._abandoned: set[int] = set()
+        self._undo: list[Unadvertise | Unsubscribe] = []
         self.publishers: dict[str, AnyPublisher] = {}
         self.subscriptions: dict[int, AnySubscription] = {}
         self._flows: dict[int, AnyPublisher] = {}
@@ -36,10 +51,17 @@ class Ledger:
     # --- requests
 
     def next_id(self) -> int:
-        """An id for a request, whose answer is expected from now on."""
-        number = next(self._ids)
+        """An id for a request."""
+        return next(self._ids)
+
+    def expect(self, number: int, party: Party | None = None) -> None:
+        """The request is sent now: an answer may come; if it is good, it is for `party`."""
         self._answers[number] = None
-        return number
+        self._asked_for[number] = party
+
+    def is_expected(self, number: int) -> bool:
+        """Whether somebody waits for this answer."""
+        return number in self._answers
 
     def is_answered(self, number: int) -> bool:
         """Whether the answer is there."""
@@ -58,38 +80,81 @@ class Ledger:
         return answer
 
     def forget_request(self, number: int) -> None:
-        """Nobody waits for this answer any more."""
-        self._answers.pop(number, None)
+        """Nobody waits for this answer any more: what it gives, if it gives something, is given back."""
+        if number not in self._answers:
+            return
+        answer = self._answers.pop(number)
+        if answer is None:
+            self._abandoned.add(number)
+            self._asked_for.pop(number, None)
+        elif isinstance(answer, Answer):
+            self._give_back(answer)
+
+    def _give_back(self, answer: Answer) -> None:
+        match answer:
+            case Advertised():
+                self._flows.pop(answer.flow, None)
+                self._undo.append(Unadvertise(id=self.next_id(), flow=answer.flow))
+            case Subscribed():
+                self._numbers.pop(answer.subscription, None)
+                self._undo.append(Unsubscribe(id=self.next_id(), subscription=answer.subscription))
+
+    def take_undo(self) -> list[Unadvertise | Unsubscribe]:
+        """Requests that give back what nobody wants any more; nobody waits for their answers."""
+        undo, self._undo = self._undo, []
+        return undo
 
     def fail_requests(self, error: GiustoError) -> None:
         """No answer will come to what was asked so far."""
+        self._abandoned.clear()
+        self._undo.clear()
+        self._asked_for.clear()
         for number, answer in list(self._answers.items()):
             if answer is None:
                 self._answers[number] = error
 
     # --- parties
 
-    def keep_flow(self, number: int, publisher: AnyPublisher) -> None:
-        """The broker knows the publisher's flow under this number."""
-        self._flows[number] = publisher
-
-    def keep_subscription(self, number: int, subscription: AnySubscription) -> None:
-        """The broker knows the subscription under this number."""
-        self._numbers[number] = subscription
-        subscription.number = number
-
     def drop_publisher(self, publisher: AnyPublisher) -> None:
-        """The publisher is no more."""
-        self.publishers.pop(publisher.topic, None)
-        _remove(self._flows, publisher)
+        """The publisher is no more; the broker may still know it."""
+        if self.has(publisher):
+            del self.publishers[publisher.topic]
 
     def drop_subscription(self, subscription: AnySubscription) -> None:
-        """The subscription is no more."""
+        """The subscription is no more; the broker may still know it."""
         self.subscriptions.pop(subscription.key, None)
-        _remove(self._numbers, subscription)
+
+    def has(self, publisher: AnyPublisher) -> bool:
+        """Whether it is this one that publishes on its topic."""
+        return self.publishers.get(publisher.topic) is publisher
+
+    def established_subscriptions(self) -> Iterator[AnySubscription]:
+        """Those that the broker had taken, neither those being asked for nor those that end meanwhile."""
+        for subscription in list(self.subscriptions.values()):
+            if subscription.is_established and subscription.key in self.subscriptions:
+                yield subscription
+
+    def established_publishers(self) -> Iterator[AnyPublisher]:
+        """The same of publishers."""
+        for publisher in list(self.publishers.values()):
+            if publisher.is_established and self.has(publisher):
+                yield publisher
+
+    def end_of_publisher(self, publisher: AnyPublisher, number: int) -> Unadvertise | None:
+        """The request that takes the publisher back, if the broker knows it on this connection."""
+        flow = _remove(self._flows, publisher)
+        return None if flow is None else Unadvertise(id=number, flow=flow)
+
+    def end_of_subscription(self, subscription: AnySubscription, number: int) -> Unsubscribe | None:
+        """The request that ends the subscription, if the broker knows it on this connection."""
+        subscription.number = None
+        known = _remove(self._numbers, subscription)
+        return None if known is None else Unsubscribe(id=number, subscription=known)
 
     def forget_numbers(self) -> None:
-        """Another connection begins."""
+        """Another connection begins: the numbers of the last one may stand for others there."""
+        for subscription in list(self._numbers.values()):
+            subscription.number = None
         self._flows.clear()
         self._numbers.clear()
         self.closing = ""
@@ -101,14 +166,37 @@ class Ledger:
         message = decode_reply(body)
         match message:
             case Answer():
-                if message.id in self._answers:
-                    self._answers[message.id] = message
+                self._answered(message)
             case Matched():
                 yield from self._matched(message)
             case Dropped():
                 yield self._dropped(message)
             case Closing():
                 self.closing = message.reason
+
+    def _answered(self, answer: Answer) -> None:
+        if answer.id in self._abandoned:
+            self._abandoned.discard(answer.id)
+            self._give_back(answer)
+        elif answer.id in self._answers:
+            # At once, not when its asker wakes up: what comes behind it may be about the party already.
+            self._keep(self._asked_for.pop(answer.id, None), answer)
+            self._answers[answer.id] = answer
+
+    def _keep(self, party: Party | None, answer: Answer) -> None:
+        """The broker knows the party under the number in the answer."""
+        match party, answer:
+            case AnyPublisher(), Advertised():
+                self._flows[answer.flow] = party
+                party.is_established = True
+                party.matched = answer.subscribers
+                party.bind(answer.flow, answer.credit)
+            case AnySubscription(), Subscribed():
+                self._numbers[answer.subscription] = party
+                party.is_established = True
+                party.number, party.matched = answer.subscription, answer.publishers
+                party.verdict = verdict(answer.bound_ns, answer.reason)
+                party.set_bound(answer.bound_ns or 0)
 
     def _matched(self, notice: Matched) -> Iterator[Event]:
         party = self._party(notice.flow, notice.subscription)
@@ -135,10 +223,11 @@ class Ledger:
                 yield _event(subscription, topic, occasion, count, worst_ns)
 
 
-def _remove(numbers: dict[int, Any], party: Party) -> None:
-    for number, one in list(numbers.items()):
-        if one is party:
-            numbers.pop(number, None)
+def _remove(numbers: dict[int, Any], party: Party) -> int | None:
+    number = next((number for number, one in numbers.items() if one is party), None)
+    if number is not None:
+        del numbers[number]
+    return number
 
 
 def _event(subscription: AnySubscription, topic: str, occasion: str, count: int, worst_ns: int) -> Event:

@@ -1,7 +1,7 @@
 """What a bus does step by step, without waiting: generators that the faces drive.
 
-An operation yields what it needs done and is sent the outcome: a request (its answer), `Open` (a new
-connection to the broker) or `Pause`. The blocking face blocks, the asyncio face awaits; nothing else
+An operation yields what it needs done and is sent the outcome: `Ask` (the answer to a request), `Open` (a
+new connection to the broker) or `Pause`. The blocking face blocks, the asyncio face awaits; nothing else
 differs between them.
 """
 
@@ -10,18 +10,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from giusto import _core
 from giusto.client.backoff import delay_ns
 from giusto.client.entity import AnyPublisher, AnySubscription
+from giusto.client.entity import Party as Ours
 from giusto.client.events import Restored
 from giusto.client.ledger import Ledger
-from giusto.contract import verdict
 from giusto.errors import Duplicate, GiustoError
 from giusto.protocol import (
     Advertise,
-    Advertised,
     Allot,
     AnyRequest,
     Connect,
@@ -33,10 +33,7 @@ from giusto.protocol import (
     Status,
     StatusIs,
     Subscribe,
-    Subscribed,
     Subscribers,
-    Unadvertise,
-    Unsubscribe,
 )
 
 
@@ -52,16 +49,28 @@ class Pause:
     nanoseconds: int
 
 
-Step: TypeAlias = AnyRequest | Open | Pause
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send a request as soon as the connection is whole, and wait for its answer.
+
+    `make(id=…)` is called right before it is sent, when the numbers are those of the connection that it
+    goes to; none if there is nothing to ask. What a good answer gives belongs to `party`.
+    """
+
+    make: Callable[..., AnyRequest | None]
+    party: Ours | None = None
+
+
+Step: TypeAlias = Ask | Open | Pause
 _Result = TypeVar("_Result")
 Operation: TypeAlias = Generator[Step, Any, _Result]
 
 
-def connect(ledger: Ledger, native: _core.Connection, name: str) -> Operation[Connected]:
+def connect(native: _core.Connection, name: str) -> Operation[Connected]:
     """Open the connection and introduce the client."""
     yield Open()
-    request = Connect(id=ledger.next_id(), name=name, version=_core.VERSION, udp_port=native.udp_port)
-    connected: Connected = yield request
+    make = partial(Connect, name=name, version=_core.VERSION, udp_port=native.udp_port)
+    connected: Connected = yield Ask(make)
     if native.udp_port is not None and connected.udp_port is not None:
         native.connect_udp(connected.udp_port)
     return connected
@@ -76,9 +85,9 @@ def restore(
         yield Pause(delay_ns(attempt, random.random()))
         attempt += 1
         try:
-            connected: Connected = yield from connect(ledger, native, name)
+            connected: Connected = yield from connect(native, name)
             failed = yield from _reestablish(ledger)
-        except GiustoError:
+        except (GiustoError, OSError):
             # Also `Duplicate`: a half-open old connection holds the name until the broker notices.
             native.give_up("another attempt")
             native.take_loss()
@@ -89,18 +98,18 @@ def restore(
 def _reestablish(ledger: Ledger) -> Operation[list[str]]:
     ledger.forget_numbers()
     failed = []
-    for subscription in list(ledger.subscriptions.values()):
+    for subscription in ledger.established_subscriptions():
         try:
-            yield from _subscribe(ledger, subscription)
+            yield _subscribe(subscription)
         except (ConnectionError, TimeoutError):
             raise
         except GiustoError as error:
             failed.append(f"{subscription.pattern} ({error})")
             subscription.close()
             ledger.drop_subscription(subscription)
-    for publisher in list(ledger.publishers.values()):
+    for publisher in ledger.established_publishers():
         try:
-            yield from _advertise(ledger, publisher)
+            yield _advertise(publisher)
         except (ConnectionError, TimeoutError):
             raise
         except GiustoError as error:
@@ -116,81 +125,66 @@ def advertise(ledger: Ledger, publisher: AnyPublisher) -> Operation[None]:
         raise Duplicate("publisher", publisher.topic)
     ledger.publishers[publisher.topic] = publisher
     try:
-        yield from _advertise(ledger, publisher)
+        yield _advertise(publisher)
     except BaseException:
         ledger.drop_publisher(publisher)
+        publisher.close()
         raise
 
 
-def _advertise(ledger: Ledger, publisher: AnyPublisher) -> Operation[None]:
-    answer: Advertised = yield Advertise(
-        id=ledger.next_id(), topic=publisher.topic, offer=publisher.offer.terms()
-    )
-    ledger.keep_flow(answer.flow, publisher)
-    publisher.matched = answer.subscribers
-    publisher.bind(answer.flow, answer.credit)
+def _advertise(publisher: AnyPublisher) -> Ask:
+    return Ask(partial(Advertise, topic=publisher.topic, offer=publisher.offer.terms()), publisher)
 
 
 def unadvertise(ledger: Ledger, publisher: AnyPublisher) -> Operation[None]:
-    """Take the publisher back."""
-    flow = publisher.flow
+    """Take the publisher back. It is closed first: the broker must get no message behind the request."""
     ledger.drop_publisher(publisher)
-    if flow is not None:
-        yield Unadvertise(id=ledger.next_id(), flow=flow)
     publisher.close()
+    yield Ask(lambda id: ledger.end_of_publisher(publisher, id))
 
 
 def subscribe(ledger: Ledger, subscription: AnySubscription) -> Operation[None]:
     """Ask for the messages; the inbox is open already, since they may come before the answer."""
     ledger.subscriptions[subscription.key] = subscription
     try:
-        yield from _subscribe(ledger, subscription)
+        yield _subscribe(subscription)
     except BaseException:
         ledger.drop_subscription(subscription)
         subscription.close()
         raise
 
 
-def _subscribe(ledger: Ledger, subscription: AnySubscription) -> Operation[None]:
-    answer: Subscribed = yield Subscribe(
-        id=ledger.next_id(),
-        pattern=subscription.pattern,
-        filter=subscription.filter,
-        need=subscription.need.terms(),
-    )
-    ledger.keep_subscription(answer.subscription, subscription)
-    subscription.matched = answer.publishers
-    subscription.verdict = verdict(answer.bound_ns, answer.reason)
-    subscription.set_bound(answer.bound_ns or 0)
+def _subscribe(subscription: AnySubscription) -> Ask:
+    terms = subscription.need.terms()
+    make = partial(Subscribe, pattern=subscription.pattern, filter=subscription.filter, need=terms)
+    return Ask(make, subscription)
 
 
 def unsubscribe(ledger: Ledger, subscription: AnySubscription) -> Operation[None]:
     """End the subscription; what waits in its inbox is gone."""
-    number = subscription.number
     ledger.drop_subscription(subscription)
     subscription.close()
-    if number is not None:
-        yield Unsubscribe(id=ledger.next_id(), subscription=number)
+    yield Ask(lambda id: ledger.end_of_subscription(subscription, id))
 
 
-def publishers(ledger: Ledger, topic: str) -> Operation[list[Party]]:
+def publishers(topic: str) -> Operation[list[Party]]:
     """Who publishes on a topic."""
-    answer: Parties = yield Publishers(id=ledger.next_id(), topic=topic)
+    answer: Parties = yield Ask(partial(Publishers, topic=topic))
     return answer.parties
 
 
-def subscribers(ledger: Ledger, topic: str) -> Operation[list[Party]]:
+def subscribers(topic: str) -> Operation[list[Party]]:
     """Whose patterns cover a topic."""
-    answer: Parties = yield Subscribers(id=ledger.next_id(), topic=topic)
+    answer: Parties = yield Ask(partial(Subscribers, topic=topic))
     return answer.parties
 
 
-def allot(ledger: Ledger, topic: str, share: ShareTerms) -> Operation[None]:
+def allot(topic: str, share: ShareTerms) -> Operation[None]:
     """Give a topic another share while it runs."""
-    yield Allot(id=ledger.next_id(), topic=topic, share=share)
+    yield Ask(partial(Allot, topic=topic, share=share))
 
 
-def status(ledger: Ledger) -> Operation[StatusIs]:
+def status() -> Operation[StatusIs]:
     """Counters and delays of the broker."""
-    answer: StatusIs = yield Status(id=ledger.next_id())
+    answer: StatusIs = yield Ask(Status)
     return answer

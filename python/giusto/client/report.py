@@ -10,6 +10,18 @@ from giusto.contract import show_ns
 Row = tuple[str, int, int, int, int, int, int, int, int, int, int]
 
 
+class Periods:
+    """When the next report is due: once per period, and once for all periods that nobody asked in."""
+
+    def __init__(self, every_ns: int, now_ns: int) -> None:
+        self.every_ns = every_ns
+        self.next_ns = now_ns + every_ns
+
+    def pass_by(self, now_ns: int) -> None:
+        """A report is made now."""
+        self.next_ns += (max(0, now_ns - self.next_ns) // self.every_ns + 1) * self.every_ns
+
+
 @dataclass(frozen=True, slots=True)
 class TopicReport:
     """One topic of one subscription over a span of time. Delays are from sent to received, within 1 %."""

@@ -21,8 +21,10 @@ from giusto.contract.values import keep, no_more_often, whole
 from giusto.errors import InvalidInput
 from giusto.protocol import OfferTerms
 
-SIZE_BYTES_MAX = 2**32 - 1
-QUEUE_MAX = 2**20
+# What a broker takes: the engine's limits.
+SIZE_BYTES_MAX = 2**24
+SIZE_BYTES_DEFAULT = 2**20
+QUEUE_MAX = 65_535
 BURST_MAX = 2**31
 
 
@@ -65,7 +67,7 @@ class Offer:
             period_ns=period_ns,
             burst=whole("burst", burst, 1, BURST_MAX),
             max_sep_ns=None if max_sep is None else duration_ns(max_sep, "max_sep", least_ns=1),
-            max_size_bytes=None if max_size is None else whole("max_size", max_size, 0, SIZE_BYTES_MAX),
+            max_size_bytes=None if max_size is None else whole("max_size", max_size, 1, SIZE_BYTES_MAX),
             timeout_ns=0 if timeout is None else duration_ns(timeout, "timeout", least_ns=1),
             jitter_ns=duration_ns(jitter, "jitter"),
             queue=whole("queue", queue, 1, QUEUE_MAX),

@@ -10,6 +10,7 @@ from giusto.client import Bus, Report
 from giusto.client.dispatcher import Periodic, dispatch
 from giusto.client.face import weak_hook
 from giusto.client.operation import Pause, Step
+from giusto.client.report import Periods
 from giusto.config import BrokerConfig
 from giusto.contract import Duration, duration_ns
 from giusto.testing.world import Clock, World
@@ -82,7 +83,7 @@ class MemoryBus(Bus):
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
         """Call back with the reports of each period."""
         every_ns = duration_ns(every, "every", least_ns=1)
-        self._periodics.append(Periodic(callback, every_ns, self._native.now + every_ns))
+        self._periodics.append(Periodic(callback, Periods(every_ns, self._native.now)))
 
     def _look(self) -> None:
         """Something came, or time has passed."""

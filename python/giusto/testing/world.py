@@ -59,6 +59,7 @@ class World:
     def join(self, native: _core.Connection, attend: Callable[[], None]) -> int:
         """A client connects; `attend` is called when something came for it."""
         native.set_now(self.now_ns)
+        native.drain()
         native.open_memory()
         conn = self._plane.open()
         self._clients[conn] = (native, attend)
@@ -68,7 +69,7 @@ class World:
         """A client's connection ends; what it sent before still arrives."""
         if conn in self._clients:
             self._collect()
-            self._arrive(self.now_ns + self.delay_ns)
+            self._arrive_last(conn)
             del self._clients[conn]
             self._plane.hang_up(self.now_ns, conn)
             self.settle()
@@ -128,6 +129,13 @@ class World:
                 self._plane.feed(self.now_ns, conn, sent)
                 has_arrived = True
         return has_arrived
+
+    def _arrive_last(self, conn: int) -> None:
+        """What a client that leaves has under way arrives before it has left; that of others in its time."""
+        for *_, sent in sorted(one for one in self._sent if one[2] == conn):
+            self._plane.feed(self.now_ns, conn, sent)
+        self._sent = [one for one in self._sent if one[2] != conn]
+        heapq.heapify(self._sent)
 
     def _deliver(self) -> bool:
         has_delivered = False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 import giusto
+import giusto.errors
 from giusto import Drop, Matchedness, Miss, Need, Offer, Violation
 from giusto.client import Lost, Report, Restored
 from giusto.config import BrokerConfig
@@ -165,6 +167,17 @@ def test_requests_work_in_memory() -> None:
     assert bus.request("double", b"cd").payload == b"cdcd"
 
 
+def test_nobody_can_have_a_server_publish_elsewhere() -> None:
+    server = MemoryBus()
+    server.serve("question", lambda message: b"false alarm")
+    asker = server.connect()
+    alarms = asker.subscribe("ward/#")
+    asked = {"_reply": "ward/3/alarm", "_correlation": 1}
+    asker.advertise("question").publish(b"", attributes=asked)
+    assert payloads(alarms) == []
+    assert server.publishers("ward/3/alarm") == []
+
+
 def test_reports_come_period_by_period() -> None:
     bus = MemoryBus(delay="1ms")
     subscription, publisher = bus.subscribe("a"), bus.advertise("a")
@@ -174,11 +187,70 @@ def test_reports_come_period_by_period() -> None:
         publisher.publish(b"12345")
         bus.clock.advance("100ms")
     rates = [report["a"].rate_hz for (report,) in told]
-    assert rates == [10, 10]
+    # The first one begins with the subscription, two round trips before.
+    assert rates == [pytest.approx(10, rel=0.01), 10]
     whole = subscription.report["a"]
     assert (whole.messages, whole.bytes, whole.lost) == (20, 100, 0)
     assert whole.p50_ns == pytest.approx(1_000_000, rel=0.02)
     assert str(subscription.report).startswith("a: 20 messages, 10.0/s, p50 1")
+
+
+def test_a_report_is_about_the_time_since_the_last_one() -> None:
+    bus = MemoryBus()
+    bus.subscribe("a")
+    publisher = bus.advertise("a")
+    reports = bus.reports("1s")
+    next(reports)
+    for _ in range(55):
+        publisher.publish(b"")
+        bus.clock.advance("100ms")
+    assert [report["a"].rate_hz for report in next(reports)] == [10]
+    began_ns = bus.clock.now_ns
+    assert [report.messages for report in next(reports)] == [0]
+    assert 0 < bus.clock.now_ns - began_ns <= 1_000_000_000
+
+
+def test_a_client_that_leaves_takes_nobody_elses_time() -> None:
+    bus = MemoryBus(delay="10ms")
+    subscription, publisher, other = bus.subscribe("a"), bus.advertise("a"), bus.connect()
+    its_own = other.advertise("a")
+    publisher.publish(b"x")
+    its_own.publish(b"last")
+    other.close()
+    assert [message.payload for message in subscription.take_many(9)] == [b"last"]
+    bus.clock.advance("10ms")
+    assert payloads(subscription) == [b"x"]
+
+
+def test_a_typed_publisher_takes_attributes() -> None:
+    class Reading(msgspec.Struct):
+        on: bool
+
+    bus = MemoryBus()
+    subscription = bus.subscribe("t", type=Reading)
+    bus.advertise("t", type=Reading).publish(Reading(True), attributes={"bed": 3, "ward": "north"})
+    message = subscription.receive("1s")
+    assert (message.value, message.attributes["bed"]) == (Reading(True), 3)
+
+
+def test_a_message_that_the_broker_would_drop_is_too_large() -> None:
+    bus = MemoryBus()
+    subscription, publisher = bus.subscribe("a"), bus.advertise("a")
+    with pytest.raises(giusto.errors.TooLarge, match="1048576"):
+        publisher.publish(bytes(2**20 + 1))
+    publisher.publish(bytes(2**20))
+    assert len(subscription.receive("1s").payload) == 2**20
+
+
+@pytest.mark.parametrize("offer", [Offer(queue=65_535), Offer(max_size=2**24), Offer(max_size=1)])
+def test_every_offer_that_can_be_made_is_one_that_a_broker_takes(offer: Offer) -> None:
+    assert MemoryBus().advertise("a", offer).credit > 0
+
+
+@pytest.mark.parametrize("limits", [{"queue": 65_536}, {"max_size": 2**24 + 1}, {"max_size": 0}])
+def test_an_offer_beyond_what_a_broker_takes_is_refused_with_its_name(limits: dict[str, int]) -> None:
+    with pytest.raises(giusto.errors.InvalidInput, match=next(iter(limits))):
+        Offer(**limits)  # type: ignore[arg-type]
 
 
 def test_the_broker_in_memory_takes_a_configuration() -> None:

@@ -193,11 +193,14 @@ impl Engine {
     fn send(&mut self, now: Nanos, outgoing: Outgoing) {
         let Some(delivery) = self.deliveries.get(outgoing.token) else { return };
         let client = delivery.client;
-        collect_terms(&mut self.scratch.terms, delivery.subscriptions.as_slice(), |id| {
-            self.tables.subscriptions.get(id.0).and_then(|entry| entry.terms)
-        });
-        let mut lost = std::mem::take(&mut self.scratch.lost);
         let entry = self.tables.clients.get_mut(client.0);
+        self.scratch.terms.clear();
+        if entry.as_ref().is_some_and(|entry| entry.with_terms > 0) {
+            collect_terms(&mut self.scratch.terms, delivery.subscriptions.as_slice(), |id| {
+                self.tables.subscriptions.get(id.0).and_then(|entry| entry.terms)
+            });
+        }
+        let mut lost = std::mem::take(&mut self.scratch.lost);
         let admission = entry.map(|entry| {
             if entry.fresh == 0 {
                 self.ready.push(client);
@@ -313,14 +316,13 @@ fn attributes(frame: &[u8]) -> Attributes<'_> {
     Attributes::decode(block).unwrap_or_default()
 }
 
-/// Terms of all subscriptions of a delivery; none at all if none of them has any. Those that have none
+/// Appends the terms of all subscriptions of a delivery; none at all if none of them has any. Those that have none
 /// want it whenever it comes: one entry says so for all of them.
 fn collect_terms(
     terms: &mut Vec<Terms>,
     subscriptions: &[SubscriptionId],
     of: impl Fn(SubscriptionId) -> Option<Terms>,
 ) {
-    terms.clear();
     terms.extend(subscriptions.iter().filter_map(|&id| of(id)));
     if !terms.is_empty() && terms.len() < subscriptions.len() {
         terms.push(Terms::NONE);

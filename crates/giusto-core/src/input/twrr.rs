@@ -127,10 +127,25 @@ impl Twrr {
         let next = if self.eligible.is_empty() { None } else { self.round.checked_sub(self.divisor) };
         match next {
             Some(round) if round > 0 => self.round = round,
-            _ => self.round = self.heaviest().or_else(|| self.come_round())?,
+            _ => {
+                if let Some(topic) = self.alone() {
+                    self.round = self.topics[topic].weight;
+                    return Some(topic);
+                }
+                self.round = self.heaviest().or_else(|| self.come_round())?;
+            }
         }
         self.unlist(self.round);
         self.eligible.next(0)
+    }
+
+    /// The topic that waits, if no other does and no weight changes: its next cycle begins with its own first round.
+    fn alone(&self) -> Option<usize> {
+        if !self.changes.is_empty() || !self.listed.is_empty() {
+            return None;
+        }
+        let topic = self.eligible.next(0)?;
+        self.eligible.next(topic + 1).is_none().then_some(topic)
     }
 
     /// A cycle is over: installs new weights, and lists every waiting topic. Returns the first round.

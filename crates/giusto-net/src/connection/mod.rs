@@ -12,6 +12,7 @@ mod socket;
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::process;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -75,6 +76,8 @@ pub struct Connection {
     outlet: Arc<Outlet>,
     clock: Clock,
     limit_bytes: u32,
+    /// The process that the connection belongs to.
+    process: u32,
 }
 
 #[derive(Debug)]
@@ -93,7 +96,7 @@ impl Connection {
         let session = Session::new(limit_bytes);
         let state = State { session, socket: None, intake: Some(Intake::default()), notified: 0 };
         let (state, changed, outlet) = (Mutex::new(state), Condvar::new(), Arc::default());
-        Self { state, changed, outlet, clock, limit_bytes }
+        Self { state, changed, outlet, clock, limit_bytes, process: process::id() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -148,6 +151,9 @@ impl Connection {
 
     /// Says goodbye after what waits to be sent, within `timeout`, and closes for good.
     pub fn close(&self, timeout: Duration) {
+        if self.is_inherited() {
+            return;
+        }
         if self.with(|session| session.is_connected()) {
             let deadline = Instant::now() + timeout;
             let _ = self.send(&Frame::Goodbye);
@@ -179,6 +185,12 @@ impl Connection {
         let Some(socket) = self.socket() else { return Vec::new() };
         let stream = std::os::fd::AsFd::as_fd(&*socket).as_raw_fd();
         std::iter::once(stream).chain(socket.udp_fd().map(|fd| fd.as_raw_fd())).collect()
+    }
+
+    /// Whether this is a copy in a child process. The socket is still the parent's: nothing may be said on
+    /// it, and the locks may be held by threads that were not copied.
+    fn is_inherited(&self) -> bool {
+        self.process != process::id()
     }
 
     fn socket(&self) -> Option<Arc<Socket>> {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use giusto_core::error::Invalid;
 use giusto_net::session::{Figures, Limits, Overflow, Watch};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -138,6 +139,7 @@ impl Inbox {
     }
 
     /// Calls `callback` with up to `most` messages; an exception goes to `failed(exception)`. Returns how many.
+    /// What is meant for the whole program, such as `KeyboardInterrupt`, is raised.
     fn drain_into(
         &self,
         py: Python<'_>,
@@ -147,8 +149,9 @@ impl Inbox {
     ) -> PyResult<usize> {
         for count in 0..most {
             let Some(message) = self.next(py)? else { return Ok(count) };
-            if let Err(error) = callback.call1((message,)) {
-                failed.call1((error,))?;
+            match callback.call1((message,)) {
+                Err(error) if error.is_instance_of::<PyException>(py) => drop(failed.call1((error,))?),
+                called => drop(called?),
             }
         }
         Ok(most)

@@ -205,10 +205,16 @@ impl Publisher {
         }
     }
 
-    /// The broker knows the flow under this number; without credit for datagrams, which have none.
+    /// The broker knows the flow under this number; without credit for datagrams, which have none. A publisher
+    /// that was closed stays so.
     fn bind(&self, number: u32, credit: u32) {
         let credit = (!self.shared.net.has_datagrams()).then_some(credit);
-        self.shared.net.with(|session| session.bind_flow(number, credit, &self.flow));
+        self.shared.net.with(|session| {
+            // Looked at with the session locked: whoever closes it meanwhile releases the flow after this.
+            if !self.is_closed.load(Ordering::Acquire) {
+                session.bind_flow(number, credit, &self.flow);
+            }
+        });
     }
 
     #[getter]

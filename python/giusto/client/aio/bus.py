@@ -17,17 +17,18 @@ from giusto.client import exchange, operation
 from giusto.client.aio.publisher import Publisher
 from giusto.client.aio.stream import Events
 from giusto.client.aio.subscription import BATCH, Subscription
-from giusto.client.aio.waiter import wake
+from giusto.client.aio.waiter import Waiters
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, unreachable, weak_hook
-from giusto.client.operation import Open, Operation, Pause, Step
-from giusto.client.report import Report
+from giusto.client.operation import Ask, Open, Operation, Pause, Step
+from giusto.client.report import Periods, Report
 from giusto.contract import Duration, Need, Offer, duration_ns
 from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
-from giusto.protocol import Party, ShareTerms, StatusIs, encode
+from giusto.protocol import Party, ShareTerms, StatusIs
 
 _Result = TypeVar("_Result")
+CLOSED = "the bus was closed"
 
 
 class Bus(AnyBus):
@@ -38,7 +39,8 @@ class Bus(AnyBus):
         self._loop = asyncio.get_running_loop()
         self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
         self._watched: list[int] = []
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
+        self._is_room_awaited = False
         self._ended: Closed | None = None
         self._is_closed = False
         self._restoring: asyncio.Task[None] | None = None
@@ -49,7 +51,7 @@ class Bus(AnyBus):
 
     async def _start(self) -> Self:
         try:
-            self._connected = await self._run(operation.connect(self._ledger, self._native, self.name))
+            self._connected = await self._run(operation.connect(self._native, self.name))
         except BaseException as error:
             self._end("never connected", 0)
             if isinstance(error, Unreachable):
@@ -102,30 +104,30 @@ class Bus(AnyBus):
             "on_drop": on_drop,
         }
         subscription = Subscription(self, interest(pattern, need, filter, type, queue, overflow, on))
-        if inspect.iscoroutinefunction(callback):
-            self._spawn(_consume(subscription, callback))
-        else:
+        if not inspect.iscoroutinefunction(callback):
             subscription.callback = callback
         await self._run(operation.subscribe(self._ledger, subscription))
+        if inspect.iscoroutinefunction(callback):
+            self._spawn(_consume(subscription, callback))
         return subscription
 
     # --- questions to the broker
 
     async def publishers(self, topic: str) -> list[Party]:
         """Who publishes on a topic."""
-        return await self._run(operation.publishers(self._ledger, topic))
+        return await self._run(operation.publishers(topic))
 
     async def subscribers(self, topic: str) -> list[Party]:
         """Whose patterns cover a topic."""
-        return await self._run(operation.subscribers(self._ledger, topic))
+        return await self._run(operation.subscribers(topic))
 
     async def allot(self, topic: str, **share: int) -> None:
         """Give a topic another share: `weight`, or what the broker's policy knows."""
-        await self._run(operation.allot(self._ledger, topic, ShareTerms(**share)))
+        await self._run(operation.allot(topic, ShareTerms(**share)))
 
     async def status(self) -> StatusIs:
         """Counters and delays of all topics and clients of the broker."""
-        return await self._run(operation.status(self._ledger))
+        return await self._run(operation.status())
 
     # --- request and reply
 
@@ -199,13 +201,12 @@ class Bus(AnyBus):
 
     async def reports(self, every: Duration = 1) -> AsyncIterator[list[Report]]:
         """How each subscription was served, period by period."""
-        every_ns = duration_ns(every, "every", least_ns=1)
-        next_ns = self._native.now + every_ns
+        periods = Periods(duration_ns(every, "every", least_ns=1), self._native.now)
         while True:
-            await asyncio.sleep(max(0, next_ns - self._native.now) / 1e9)
+            await asyncio.sleep(max(0, periods.next_ns - self._native.now) / 1e9)
             self._check_open()
-            next_ns += every_ns
-            yield self.recent_reports(every_ns)
+            periods.pass_by(self._native.now)
+            yield self.recent_reports()
 
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
         """Call back with the reports of each period."""
@@ -215,10 +216,6 @@ class Bus(AnyBus):
                 self._call(callback, reports)
 
         self._spawn(call())
-
-    def recent_reports(self, span_ns: int) -> list[Report]:
-        """The reports of all subscriptions since this was last asked, `span_ns` ago."""
-        return [one.recent_report(span_ns) for one in list(self._ledger.subscriptions.values())]
 
     # --- the end
 
@@ -233,8 +230,12 @@ class Bus(AnyBus):
         self._is_closed = True
         if self._restoring is not None:
             self._restoring.cancel()
-        await self._loop.run_in_executor(None, self._native.flush, LEAVE_NS)
-        self._end("the bus was closed", LEAVE_NS)
+        self._unwatch()
+        self._ended = self._ended or Closed(CLOSED)
+        try:
+            await self._loop.run_in_executor(None, self._native.end, CLOSED, LEAVE_NS)
+        finally:
+            self._end(CLOSED, 0)
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
@@ -261,7 +262,8 @@ class Bus(AnyBus):
             outcome = problem = None
             try:
                 outcome = await self._do(step)
-            except GiustoError as error:
+            except BaseException as error:
+                # Also a cancellation: the operation puts in order what it has begun, and raises it again.
                 problem = error
 
     async def _do(self, step: Step) -> object:
@@ -273,28 +275,31 @@ class Bus(AnyBus):
             case Pause():
                 await asyncio.sleep(step.nanoseconds / 1e9)
                 return None
-        return await self._ask(step.id, encode(step))
+        return await self._ask(step)
 
-    async def _ask(self, number: int, body: bytes) -> object:
-        restoring = self._restoring
-        if restoring is not None and restoring is not asyncio.current_task():
+    async def _ask(self, ask: Ask) -> object:
+        while (restoring := self._restoring) not in (None, asyncio.current_task()):
             await asyncio.wait([restoring])
         self._check_open()
-        self._native.send(body)
+        number = self._ledger.next_id()
+        self._send(ask, number)
         try:
-            while (answer := self._ledger.take_answer(number)) is None:
+            while self._ledger.is_expected(number):
+                answer = self._ledger.take_answer(number)
+                if answer is not None:
+                    return answer
                 is_there = lambda: self._ledger.is_answered(number)  # noqa: E731
                 await self._wait(is_there, "answer of the broker", self._timeout_ns)
-            return answer
+            return None
         finally:
-            self._ledger.forget_request(number)
+            self._forget(number)
 
     async def _wait(
         self,
         is_done: Callable[[], bool],
         what: str,
         timeout_ns: int | None,
-        waiters: list[asyncio.Future[None]] | None = None,
+        waiters: Waiters | None = None,
     ) -> None:
         """Wait until something is so, which only what comes in can make so."""
         waiters = self._waiters if waiters is None else waiters
@@ -302,17 +307,31 @@ class Bus(AnyBus):
             async with asyncio.timeout(None if timeout_ns is None else timeout_ns / 1e9):
                 while not is_done():
                     self._check_open()
-                    waiter = self._loop.create_future()
-                    waiters.append(waiter)
-                    await waiter
+                    await waiters.wait()
         except GiustoError:
             raise
         except TimeoutError:
             raise TimedOut(what, timeout_ns or 0) from None
 
     def _changed(self) -> None:
-        if self._waiters:
-            wake(self._waiters)
+        self._waiters.wake()
+
+    def _has_room(self) -> bool:
+        """Whether the connection takes more to send; if not, who waits is woken when it does."""
+        if self._native.has_room:
+            return True
+        if not self._is_room_awaited:
+            self._is_room_awaited = True
+            self._spawn(self._tell_room())
+        return False
+
+    async def _tell_room(self) -> None:
+        try:
+            while not await self._loop.run_in_executor(None, self._native.wait_for_room):
+                pass
+        finally:
+            self._is_room_awaited = False
+        self._changed()
 
     def _watch(self) -> None:
         self._unwatch()
@@ -339,7 +358,7 @@ class Bus(AnyBus):
             if not isinstance(subscription, Subscription):
                 continue
             if subscription.callback is None:
-                wake(subscription._waiters)
+                subscription._waiters.wake()
             elif subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
                 subscription.announce()
                 self._loop.call_soon(self._dispatch)
@@ -367,6 +386,12 @@ class Bus(AnyBus):
             self._note_restored(*await self._run(steps))
         finally:
             self._restoring = None
+        loss = self._native.take_loss()
+        if loss is not None:
+            self._lose(loss)
+        elif not self._native.is_connected and self._ended is None:
+            # Lost again after the last answer, which was left to this task.
+            self._restoring = self._loop.create_task(self._restore())
         self._tell()
         self._changed()
 
@@ -377,7 +402,7 @@ class Bus(AnyBus):
         self._ledger.fail_requests(self._ended)
         for subscription in self._ledger.subscriptions.values():
             if isinstance(subscription, Subscription):
-                wake(subscription._waiters)
+                subscription._waiters.wake()
         self._changed()
 
     def _check_open(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Publisher(AnyPublisher, _core.AsyncPublisher):
-    """A topic that this client publishes on; `await publish(…)` waits only for credit."""
+    """A topic that this client publishes on; `await publish(…)` waits only for credit and room to send."""
 
     def __new__(cls, bus: Bus, made_from: Announcement) -> Self:
         """Make the native part."""
@@ -24,6 +24,7 @@ class Publisher(AnyPublisher, _core.AsyncPublisher):
 
     def __init__(self, bus: Bus, made_from: Announcement) -> None:
         self._bus = bus
+        self._is_over = False
         self.describe(made_from)
 
     async def publish_many(
@@ -34,27 +35,38 @@ class Publisher(AnyPublisher, _core.AsyncPublisher):
         attributes: Mapping[str, Any] | None = None,
         timeout: Duration | None = None,
     ) -> None:
-        """Publish many payloads with few system calls. `timeout` is for each wait for credit."""
+        """Publish many payloads with few system calls. `timeout` is for each wait."""
         left = list(payloads)
         sent = 0
         while sent < len(left):
             count = self.try_publish_many(left, sent, priority=priority, attributes=attributes)
             if count == 0:
-                await self._wait_credit(timeout)
+                await self._wait_turn(timeout)
             sent += count
 
     async def _publish_later(self, payload: Any, *, timeout: Duration | None, **rest: Any) -> None:
-        """What the native `publish` returns when there is no credit."""
+        """What the native `publish` returns when there is no credit, or no room."""
         while not self.try_publish(payload, **rest):
-            await self._wait_credit(timeout)
+            await self._wait_turn(timeout)
 
-    async def _wait_credit(self, timeout: Duration | None) -> None:
+    async def _wait_turn(self, timeout: Duration | None) -> None:
+        """Wait until the broker takes more of this topic, and the connection more bytes."""
         timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
         if timeout_ns == 0:
             if self.flow is None:
                 raise Closed("the connection is lost and not yet restored")
             raise QueueFull(self.flow, self.offer.queue)
-        await self._bus._wait(lambda: self.credit > 0, "publish: no credit from the broker", timeout_ns)
+        what = "publish: no credit from the broker" if self.credit <= 0 else "publish: no room to send"
+        await self._bus._wait(self._is_waiting_over, what, timeout_ns)
+
+    def _is_waiting_over(self) -> bool:
+        return self._is_over or (self.credit > 0 and self._bus._has_room())
+
+    def close(self) -> None:
+        """End the publisher: whoever waits to publish gets `Closed`."""
+        self._is_over = True
+        super().close()
+        self._bus._changed()
 
     async def unadvertise(self) -> None:
         """Stop publishing on the topic."""

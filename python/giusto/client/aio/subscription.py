@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from giusto import _core
 from giusto.client import operation
-from giusto.client.aio.waiter import wake
+from giusto.client.aio.waiter import Waiters
 from giusto.client.entity import AnySubscription, Interest
 from giusto.contract import Duration, duration_ns
 from giusto.errors import Closed, TimedOut
@@ -27,8 +27,9 @@ BATCHES = 4
 class Subscription(AnySubscription, _core.Inbox):
     """A pattern that this client is subscribed to; `async for` gives its messages.
 
-    Messages are taken from the native inbox in batches, which is what makes `async for` quick. What a loop
-    that was left early has not used stays in `_ready` for whoever receives next.
+    Messages are taken from the native inbox in batches, which is what makes `async for` quick. All who
+    receive take from the same batch, `_ready`, so each message goes to one of them, and what a loop that was
+    left early has not used goes to whoever receives next.
     """
 
     def __new__(cls, bus: Bus, made_from: Interest) -> Self:
@@ -38,9 +39,9 @@ class Subscription(AnySubscription, _core.Inbox):
     def __init__(self, bus: Bus, made_from: Interest) -> None:
         self._bus = bus
         self._ready: Iterator[_core.Message] = iter([])
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
         self._is_over = False
-        self.describe(made_from)
+        self.describe(made_from, bus._native.now)
         self.announce()
 
     async def receive(self, timeout: Duration | None = None) -> _core.Message:
@@ -67,15 +68,16 @@ class Subscription(AnySubscription, _core.Inbox):
 
     def purge(self) -> int:
         """Throw away what waits; how many messages that were."""
-        count = length_hint(self._ready) + super().purge()
-        self._ready = iter([])
-        return count
+        return len(list(self._ready)) + super().purge()
 
     async def __aiter__(self) -> AsyncIterator[_core.Message]:
         full = 0
         while True:
-            for message in self._ready:
+            ready = self._ready
+            for message in ready:
                 yield message
+            if ready is not self._ready:
+                continue  # Another task has taken the next batch.
             batch = self.take_many(BATCH)
             self._ready = iter(batch)
             if len(batch) == BATCH:
@@ -95,7 +97,7 @@ class Subscription(AnySubscription, _core.Inbox):
     async def _wait_message(self, timeout: Duration | None) -> None:
         timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
         if self._is_over:
-            raise Closed("the subscription was ended by unsubscribe()")
+            raise Closed("the subscription was ended by unsubscribe(), or the broker did not restore it")
         await self._bus._wait(self._is_waiting_over, "receive", timeout_ns, self._waiters)
 
     def _is_waiting_over(self) -> bool:
@@ -103,10 +105,14 @@ class Subscription(AnySubscription, _core.Inbox):
 
     async def unsubscribe(self) -> None:
         """End the subscription; iterations over it end."""
-        self._is_over = True
-        self._ready = iter([])
         await self._bus._run(operation.unsubscribe(self._bus._ledger, self))
-        wake(self._waiters)
+
+    def close(self) -> None:
+        """End the inbox: what waits in it is gone, and so is who waits for more."""
+        self._is_over = True
+        super().close()
+        self.purge()
+        self._waiters.wake()
 
     async def __aenter__(self) -> Self:
         return self
