@@ -158,3 +158,57 @@ fn another_connection_begins_after_the_first_was_given_up() {
     peer.write_all(&[greeting, named(1, b'a'), message].concat()).unwrap();
     assert_eq!(waiting.join().unwrap(), 9);
 }
+
+#[test]
+fn a_wait_whose_deadline_has_passed_takes_what_is_there() {
+    let (connection, mut peer) = pair();
+    let key = inbox(&connection, "a");
+    peer.write_all(&[named(1, b'a'), encode(&Frame::Data(data(5, 1, b"")))].concat()).unwrap();
+    let deadline_ns = connection.now();
+    let started = std::time::Instant::now();
+    let mut waited = Waited::TimedOut;
+    while waited == Waited::TimedOut && started.elapsed() < WATCHDOG {
+        waited = connection.wait(Some(deadline_ns), None, |session: &mut Session| {
+            session.take(key, |message| message.data.header.sequence)
+        });
+    }
+    assert_eq!(waited, Waited::Ready(5));
+}
+
+#[test]
+fn reading_without_a_socket_leaves_a_connection_in_memory_as_it_is() {
+    let connection = Connection::new(Clock::Virtual(Arc::default()), LIMIT_BYTES);
+    connection.open_memory();
+    assert!(!connection.pump());
+    connection
+        .feed(&[encode(&Frame::Hello(Hello { version: VERSION })), encode(&Frame::Control(b"x"))].concat());
+    assert_eq!(connection.with(|session| session.take_control().collect::<Vec<_>>()), [b"x"]);
+}
+
+#[test]
+fn a_connection_that_is_dropped_with_something_unread_loses_nothing_that_it_sent() {
+    let (connection, mut peer) = pair();
+    peer.write_all(&encode(&Frame::Control(&[0; 10_000]))).unwrap();
+    let sending = connection.send_data(connection.now(), std::iter::once(data(3, 0, b"x"))).unwrap();
+    assert!(connection.finish_sending(sending));
+    let reader = thread::spawn(move || read_all(peer));
+    drop(connection);
+    assert_eq!(reader.join().unwrap(), (vec![3], 2), "hello and goodbye, no reset");
+}
+
+#[test]
+fn datagrams_that_the_socket_does_not_take_are_counted() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = Arc::new(Connection::new(Clock::Monotonic, LIMIT_BYTES));
+    let address = format!("giusto+udp://{}", listener.local_addr().unwrap());
+    connection.open(&Address::parse(&address).unwrap(), WATCHDOG).unwrap();
+    let _peer = listener.accept().unwrap();
+    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    connection.connect_udp(nobody).unwrap();
+    let started = std::time::Instant::now();
+    while connection.dropped() == 0 && started.elapsed() < WATCHDOG {
+        let sending = connection.send_data(connection.now(), std::iter::once(data(0, 0, b"x"))).unwrap();
+        assert!(connection.finish_sending(sending));
+    }
+    assert_ne!(connection.dropped(), 0);
+}

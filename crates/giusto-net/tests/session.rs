@@ -164,10 +164,10 @@ fn credit_goes_to_its_flow_and_a_loss_takes_it() {
     let mut session = open();
     let flow = Arc::new(Flow::default());
     session.bind_flow(7, Some(1), &flow);
-    assert_eq!((flow.take(), flow.take()), (Taken::Credit(0), Taken::Nothing));
+    assert_eq!((flow.take(), flow.take()), (Taken::Credit { number: 7, left: 0 }, Taken::Nothing));
     let credit = |stream| encode(&Frame::Credit(Credit { stream, amount: 1 }));
     feed(&mut session, &[credit(8), credit(7)].concat());
-    assert_eq!(flow.take(), Taken::Credit(0));
+    assert_eq!(flow.take(), Taken::Credit { number: 7, left: 0 });
     session.lose("pulled", 0);
     assert_eq!(session.take_loss().unwrap().under_way, 1);
     assert_eq!(flow.take(), Taken::Unbound);
@@ -215,6 +215,21 @@ fn a_broker_of_another_version_is_refused() {
     session.begin();
     session.receive(0, &encode(&Frame::Hello(Hello { version: 2 })));
     assert!(session.take_loss().unwrap().reason.contains("version 2"));
+}
+
+#[test]
+fn a_note_keeps_the_topic_that_it_was_made_for() {
+    let mut session = open();
+    let watch = Watch { late_ns: 50, ..Watch::default() };
+    let key = session.open_inbox("a", None, Limits::default(), watch).unwrap();
+    feed(&mut session, &message(1, 0, b""));
+    session.purge(key);
+    for i in 0..5_000 {
+        feed(&mut session, &topic(1, &format!("other/{i}")));
+    }
+    let notes: Vec<_> = session.take_notes().into_iter().map(|n| (n.topic.to_string(), n.count)).collect();
+    assert_eq!(notes, [("a".to_owned(), 1)]);
+    assert!(!session.wants_attention());
 }
 
 #[test]

@@ -163,6 +163,13 @@ impl Shared {
     }
 }
 
+impl Drop for Shared {
+    /// Parting may take a while: without the GIL, unless the interpreter is at its end.
+    fn drop(&mut self) {
+        let _ = Python::try_attach(|py| py.detach(|| self.net.close(net::DROP_TIMEOUT)));
+    }
+}
+
 /// A connection to a broker, and the next one after it is lost.
 ///
 /// `attend` is called by any thread that waits when control bodies, notes or a loss are to be taken. With
@@ -365,6 +372,12 @@ impl Connection {
 
     fn drain<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.shared.net.drain())
+    }
+
+    /// Messages in datagrams that the socket did not take.
+    #[getter]
+    fn dropped(&self) -> u64 {
+        self.shared.net.dropped()
     }
 
     #[getter]

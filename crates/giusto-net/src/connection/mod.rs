@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::process;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use giusto_core::frame::{Data, EncodeError, Frame, Hello, VERSION};
 use giusto_core::id::Nanos;
@@ -29,7 +29,7 @@ use crate::clock;
 use crate::session::Session;
 
 /// What waits to be sent has this long to leave when a connection is dropped without being closed.
-const DROP_TIMEOUT: Duration = Duration::from_secs(1);
+pub const DROP_TIMEOUT: Duration = Duration::from_secs(1);
 /// Datagrams that one reading takes at most.
 const DATAGRAMS_MAX: usize = 256;
 
@@ -119,9 +119,7 @@ impl Connection {
 
     /// Connects and says hello.
     pub fn open(&self, address: &Address, timeout: Duration) -> io::Result<()> {
-        let socket = Arc::new(Socket::connect(address, timeout)?);
-        self.outlet.open(socket.clone());
-        self.begin(Some(socket));
+        self.begin(Some(Arc::new(Socket::connect(address, timeout)?)));
         Ok(())
     }
 
@@ -132,9 +130,11 @@ impl Connection {
 
     fn begin(&self, socket: Option<Arc<Socket>>) {
         let mut state = self.lock();
+        // No flow of the last connection may be bound when its socket is replaced.
+        state.session.begin();
+        socket.iter().for_each(|socket| self.outlet.open(socket.clone()));
         state.socket = socket;
         state.intake = Some(Intake::default());
-        state.session.begin();
         drop(state);
         let _ = self.send(&Frame::Hello(Hello { version: VERSION }));
     }
@@ -155,9 +155,11 @@ impl Connection {
             return;
         }
         if self.with(|session| session.is_connected()) {
+            let deadline = Instant::now() + timeout;
             let _ = self.send(&Frame::Goodbye);
             self.outlet.flush(timeout);
-            self.socket().iter().for_each(|socket| socket.part(timeout));
+            let left = deadline.saturating_duration_since(Instant::now());
+            self.socket().iter().for_each(|socket| socket.part(left));
         }
         self.drop_socket("closed");
         self.outlet.close();
@@ -239,6 +241,11 @@ impl Connection {
         self.outlet.wait_for_room()
     }
 
+    /// Messages in datagrams that the socket did not take: it was full, or nobody listens.
+    pub fn dropped(&self) -> u64 {
+        self.outlet.dropped()
+    }
+
     /// Waits until everything has been given to the socket; false if that takes longer than `timeout`.
     pub fn flush(&self, timeout: Duration) -> bool {
         self.outlet.flush(timeout)
@@ -246,8 +253,9 @@ impl Connection {
 
     // --- receiving
 
-    /// Waits until `check` finds something, reading for all who wait. `seen` is what
-    /// [`Self::notified`] was before the caller last looked, if it waits for that too.
+    /// Waits until `check` finds something, reading for all who wait; what is there is read even if the
+    /// deadline has passed. `seen` is what [`Self::notified`] was before the caller last looked, if it
+    /// waits for that too.
     pub fn wait<T>(
         &self,
         deadline_ns: Option<Nanos>,
@@ -255,6 +263,7 @@ impl Connection {
         mut check: impl FnMut(&mut Session) -> Option<T>,
     ) -> Waited<T> {
         let mut state = self.lock();
+        let mut has_read = false;
         loop {
             if let Some(found) = check(&mut state.session) {
                 return Waited::Ready(found);
@@ -262,8 +271,9 @@ impl Connection {
             if state.session.wants_attention() || seen.is_some_and(|seen| seen != state.notified) {
                 return Waited::Attention;
             }
-            let left = deadline_ns.map(|deadline| deadline - self.now());
-            if left.is_some_and(|left| left <= 0) {
+            let left = deadline_ns.map(|deadline| deadline.saturating_sub(self.now()).max(0));
+            let is_over = left == Some(0);
+            if is_over && (has_read || state.socket.is_none() || state.intake.is_none()) {
                 return Waited::TimedOut;
             }
             let timeout = left.map_or(SLICE, |left| Duration::from_nanos(left as u64).min(SLICE));
@@ -286,7 +296,8 @@ impl Connection {
             drop(state);
             let (guard, was_interrupted) = self.read(&socket, intake, timeout);
             state = guard;
-            if was_interrupted {
+            has_read = true;
+            if was_interrupted && !is_over {
                 return Waited::Interrupted;
             }
         }
@@ -409,14 +420,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.is_inherited() {
-            return;
-        }
-        if self.with(|session| session.is_connected()) {
-            let _ = self.send(&Frame::Goodbye);
-            self.outlet.flush(DROP_TIMEOUT);
-        }
-        self.outlet.close();
+        self.close(DROP_TIMEOUT);
     }
 }
 

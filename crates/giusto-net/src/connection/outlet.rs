@@ -62,6 +62,8 @@ struct Outgoing {
     has_thread: bool,
     is_asleep: bool,
     waiters: u32,
+    /// Messages in datagrams that a socket did not take.
+    dropped: u64,
     closed: bool,
 }
 
@@ -72,6 +74,19 @@ impl Outgoing {
 
     fn is_too_full(&self) -> bool {
         self.pending.len() > PENDING_BYTES_MAX || self.datagrams.len() > PENDING_BYTES_MAX
+    }
+
+    /// What `socket` did not take waits in front of the rest, unless another connection has begun.
+    fn put_back(&mut self, socket: &Arc<Socket>, mut bytes: Vec<u8>) {
+        if !self.socket.as_ref().is_some_and(|current| Arc::ptr_eq(current, socket)) {
+            bytes.clear();
+        }
+        if bytes.is_empty() {
+            self.spare = bytes;
+        } else {
+            bytes.append(&mut self.pending);
+            self.pending = bytes;
+        }
     }
 
     /// Whether callers may append; without a connection nobody has to wait for one that takes bytes.
@@ -133,9 +148,22 @@ impl Outlet {
     ) -> Result<Next, EncodeError> {
         let mut out = self.lock();
         for data in frames {
-            out.append(&data, limit_bytes)?;
+            if let Err(error) = out.append(&data, limit_bytes) {
+                let next = self.after_append(&mut out, now);
+                drop(out);
+                return self.refuse(next, error);
+            }
         }
         Ok(self.after_append(&mut out, now))
+    }
+
+    /// A frame was refused: the ones before it leave all the same.
+    #[cold]
+    fn refuse(self: &Arc<Self>, next: Next, error: EncodeError) -> Result<Next, EncodeError> {
+        if next == Next::Write {
+            self.write();
+        }
+        Err(error)
     }
 
     /// Appends a frame that is not data. It leaves at once: somebody waits for the answer.
@@ -196,10 +224,11 @@ impl Outlet {
         };
         let (mut bytes, datagrams) = take(&mut out);
         drop(out);
-        send_datagrams(&socket, &datagrams);
+        let dropped = send_datagrams(&socket, &datagrams);
         let written = if bytes.is_empty() { Ok(0) } else { socket.write_now(&bytes) };
         let mut out = self.lock();
         out.writing = false;
+        out.dropped += dropped;
         out.last_ns = clock::now();
         match written {
             Ok(count) => drop(bytes.drain(..count)),
@@ -209,12 +238,7 @@ impl Outlet {
                 bytes.clear();
             }
         }
-        if bytes.is_empty() {
-            out.spare = bytes;
-        } else {
-            bytes.append(&mut out.pending);
-            out.pending = bytes;
-        }
+        out.put_back(&socket, bytes);
         if !out.is_empty() {
             self.wake(&mut out);
         }
@@ -257,6 +281,11 @@ impl Outlet {
         }
     }
 
+    /// Messages in datagrams that the socket did not take.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+
     /// What has gathered, for a connection without a socket.
     pub(crate) fn take_bytes(&self) -> Vec<u8> {
         std::mem::take(&mut self.lock().pending)
@@ -289,7 +318,7 @@ impl Outlet {
             out.writing = true;
             let (mut bytes, datagrams) = take(&mut out);
             drop(out);
-            send_datagrams(&socket, &datagrams);
+            let dropped = send_datagrams(&socket, &datagrams);
             if write_all(&socket, &bytes).is_err() {
                 socket.shut();
             }
@@ -297,6 +326,7 @@ impl Outlet {
             out = self.lock();
             out.spare = bytes;
             out.writing = false;
+            out.dropped += dropped;
             if out.waiters > 0 {
                 self.written.notify_all();
             }
@@ -317,26 +347,32 @@ fn write_all(socket: &Socket, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match socket.write_now(bytes) {
             Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
-            Err(error) if is_busy(&error) => drop(socket.wait_writable(SLICE)?),
+            Err(error) if is_busy(&error) => socket.wait_writable(SLICE)?,
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-/// Packs whole frames into datagrams.
-fn send_datagrams(socket: &Socket, frames: &[u8]) {
-    let (mut start, mut end) = (0, 0);
+/// Packs whole frames into datagrams; how many messages the socket did not take.
+fn send_datagrams(socket: &Socket, frames: &[u8]) -> u64 {
+    let (mut start, mut end, mut dropped) = (0, 0, 0);
+    let mut send = |datagram: &[u8]| {
+        if !socket.write_datagram(datagram) {
+            dropped += messages(datagram) as u64;
+        }
+    };
     for length in lengths(frames) {
         if end > start && end - start + length > DATAGRAM_BYTES {
-            socket.write_datagram(&frames[start..end]);
+            send(&frames[start..end]);
             start = end;
         }
         end += length;
     }
     if end > start {
-        socket.write_datagram(&frames[start..end]);
+        send(&frames[start..end]);
     }
+    dropped
 }
 
 /// The lengths of the frames in a row of whole frames.
@@ -363,7 +399,10 @@ fn messages(frames: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::Address;
     use giusto_core::frame::{DataHeader, LIMIT_BYTES};
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream};
 
     fn data(payload: &[u8]) -> Data<'_> {
         Data { header: DataHeader::default(), attributes: &[], payload }
@@ -386,5 +425,40 @@ mod tests {
         let outlet = Arc::new(Outlet::default());
         assert!(outlet.send_data(0, 60, [data(b"12345")].into_iter()).is_err());
         assert_eq!(outlet.take_bytes(), []);
+    }
+
+    /// A socket, and its other end.
+    fn connected() -> (Arc<Socket>, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::parse(&format!("giusto://{}", listener.local_addr().unwrap())).unwrap();
+        let socket = Socket::connect(&address, Duration::from_secs(60)).unwrap();
+        (Arc::new(socket), listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn what_precedes_a_refused_frame_leaves() {
+        let (socket, mut peer) = connected();
+        let outlet = Arc::new(Outlet::default());
+        outlet.open(socket);
+        assert!(outlet.send_data(clock::now(), 60, [data(b"a"), data(b"12345")].into_iter()).is_err());
+        assert!(outlet.flush(Duration::from_secs(60)));
+        let mut frame = [0; 57];
+        peer.read_exact(&mut frame).unwrap();
+        assert_eq!(messages(&frame), 1);
+        outlet.close();
+    }
+
+    #[test]
+    fn what_an_old_socket_did_not_take_does_not_go_to_the_next() {
+        let ((old, _old_peer), (new, _new_peer)) = (connected(), connected());
+        let mut out = Outgoing { socket: Some(old.clone()), pending: b"b".into(), ..Outgoing::default() };
+        out.put_back(&old, b"a".into());
+        assert_eq!(out.pending, b"ab");
+        out.socket = Some(new);
+        out.put_back(&old, b"x".into());
+        assert_eq!((out.pending.as_slice(), out.spare.as_slice()), (b"ab".as_slice(), b"".as_slice()));
+        out.socket = None;
+        out.put_back(&old, b"x".into());
+        assert_eq!(out.pending, b"ab");
     }
 }

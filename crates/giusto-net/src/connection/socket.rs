@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use rustix::time::Timespec;
 
@@ -42,6 +43,8 @@ impl Socket {
                 let udp = UdpSocket::bind((tcp.local_addr()?.ip(), 0))?;
                 // As much as the system allows: nobody reads between two calls of the user.
                 let _ = sockopt::set_socket_recv_buffer_size(&udp, 4 << 20);
+                // A burst that does not fit is dropped.
+                let _ = sockopt::set_socket_send_buffer_size(&udp, 4 << 20);
                 (Stream::Tcp(tcp), Some(udp))
             }
         };
@@ -92,11 +95,11 @@ impl Socket {
         Ok(send(self.as_fd(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
     }
 
-    /// One datagram; a full socket drops it, as the network may.
-    pub(crate) fn write_datagram(&self, datagram: &[u8]) {
-        if let Some(udp) = &self.udp {
-            let _ = send(udp, datagram, SendFlags::NOSIGNAL);
-        }
+    /// One datagram, now; a full socket drops it, as the network may. False if it did.
+    pub(crate) fn write_datagram(&self, datagram: &[u8]) -> bool {
+        let sent =
+            self.udp.as_ref().map(|udp| send(udp, datagram, SendFlags::DONTWAIT | SendFlags::NOSIGNAL));
+        sent.is_some_and(|sent| sent.is_ok())
     }
 
     /// Waits until there is something to read; false if there is nothing in time.
@@ -108,10 +111,13 @@ impl Socket {
         Ok(poll(&mut fds, Some(&timespec(timeout)))? > 0)
     }
 
-    /// Waits until the stream takes bytes again.
-    pub(crate) fn wait_writable(&self, timeout: Duration) -> io::Result<bool> {
+    /// Waits until the stream takes bytes again, a signal comes or the time is over: try again.
+    pub(crate) fn wait_writable(&self, timeout: Duration) -> io::Result<()> {
         let mut fds = [PollFd::from_borrowed_fd(self.as_fd(), PollFlags::OUT)];
-        Ok(poll(&mut fds, Some(&timespec(timeout)))? > 0)
+        match poll(&mut fds, Some(&timespec(timeout))) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The descriptor of the datagram socket, for an event loop.

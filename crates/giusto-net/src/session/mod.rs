@@ -96,6 +96,8 @@ pub struct Session {
     flows: HashMap<u32, Arc<Flow>>,
     control: VecDeque<Vec<u8>>,
     tallies: Tallies,
+    /// Notes of topics whose slot stands for another by now.
+    notes: Vec<Note>,
     announced: BTreeSet<u32>,
     replies: Vec<u8>,
     unroutable: u64,
@@ -125,6 +127,7 @@ impl Session {
             flows: HashMap::new(),
             control: VecDeque::new(),
             tallies: Tallies::new(),
+            notes: Vec::new(),
             announced: BTreeSet::new(),
             replies: Vec::new(),
             unroutable: 0,
@@ -150,9 +153,8 @@ impl Session {
     pub fn lose(&mut self, reason: impl Into<String>, code: u32) {
         if self.state != State::Closed {
             self.state = State::Closed;
-            let under_way = self.flows.values().map(|flow| flow.under_way()).sum();
+            let under_way = self.unbind_flows();
             self.loss = Some(Loss { reason: reason.into(), code, under_way });
-            self.unbind_flows();
         }
     }
 
@@ -171,10 +173,9 @@ impl Session {
         self.loss.take()
     }
 
-    fn unbind_flows(&mut self) {
-        for (_, flow) in self.flows.drain() {
-            flow.unbind();
-        }
+    /// Returns how many messages may have been under way.
+    fn unbind_flows(&mut self) -> u64 {
+        self.flows.drain().map(|(_, flow)| flow.unbind()).sum()
     }
 
     // --- what comes in
@@ -256,6 +257,9 @@ impl Session {
 
     fn name_topic(&mut self, number: u32, name: &str) -> bool {
         let Some(told) = self.topics.tell(number, name) else { return false };
+        if let Some(old) = told.old {
+            self.keep_notes(told.slot, &old);
+        }
         if told.is_new {
             let _ = self.matcher.remove_topic(TopicId(told.slot));
             self.mailboxes.values_mut().for_each(|mailbox| mailbox.forget_topic(told.slot));
@@ -265,6 +269,17 @@ impl Session {
             return self.matcher.add_topic(TopicId(told.slot), name).is_ok();
         }
         true
+    }
+
+    /// What was noted under a slot is of the topic that it stood for.
+    fn keep_notes(&mut self, slot: u32, name: &Arc<str>) {
+        let kept = &mut self.notes;
+        self.tallies.retain(|&(inbox, topic, occasion), &mut Tally { count, worst_ns }| {
+            if topic == slot {
+                kept.push(Note { inbox, topic: name.clone(), occasion, count, worst_ns });
+            }
+            topic != slot
+        });
     }
 
     fn name_source(&mut self, number: u32, name: &str) -> bool {
@@ -407,7 +422,7 @@ impl Session {
         if let Some(number) = flow.number() {
             self.flows.remove(&number);
         }
-        flow.unbind();
+        let _ = flow.unbind();
     }
 
     // --- what is taken out
@@ -441,7 +456,7 @@ impl Session {
     /// Whether the faces have something to do: control bodies, notes or a loss.
     #[inline]
     pub fn wants_attention(&self) -> bool {
-        !self.control.is_empty() || !self.tallies.is_empty() || self.loss.is_some()
+        !self.control.is_empty() || !self.tallies.is_empty() || !self.notes.is_empty() || self.loss.is_some()
     }
 
     /// Control bodies in the order in which they came.
@@ -456,7 +471,9 @@ impl Session {
         let notes = tallies.filter_map(|((inbox, topic, occasion), Tally { count, worst_ns })| {
             Some(Note { inbox, topic: topics.name(topic)?.clone(), occasion, count, worst_ns })
         });
-        notes.collect()
+        let mut all = std::mem::take(&mut self.notes);
+        all.extend(notes);
+        all
     }
 
     /// Whether an announcing inbox has something.

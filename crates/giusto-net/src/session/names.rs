@@ -20,7 +20,7 @@ pub(crate) struct Names {
     numbers: Vec<u32>,
     slots: Vec<Slot>,
     by_name: HashMap<Arc<str>, u32>,
-    /// Slots that no number means, oldest first; some of them may be in use again.
+    /// Slots that no number means, oldest first, each once; some of them may be in use again.
     retired: VecDeque<u32>,
 }
 
@@ -29,15 +29,18 @@ struct Slot {
     name: Arc<str>,
     number: Option<u32>,
     waiting: u32,
+    is_retired: bool,
 }
 
 /// What has become of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     /// The slot of the name.
     pub(crate) slot: u32,
     /// The slot is new for this name; whoever knew it under another must forget that.
     pub(crate) is_new: bool,
+    /// The name that the slot had until now, if it had another.
+    pub(crate) old: Option<Arc<str>>,
 }
 
 impl Names {
@@ -51,8 +54,8 @@ impl Names {
             self.numbers.resize(at + 1, NOBODY);
         }
         let told = match self.by_name.get(name) {
-            Some(&slot) => Told { slot, is_new: false },
-            None => Told { slot: self.make(name), is_new: true },
+            Some(&slot) => Told { slot, is_new: false, old: None },
+            None => self.make(name),
         };
         if self.numbers[at] != told.slot {
             self.retire(self.numbers[at]);
@@ -101,26 +104,28 @@ impl Names {
     fn retire(&mut self, slot: u32) {
         if let Some(old) = self.slots.get_mut(slot as usize) {
             old.number = None;
-            self.retired.push_back(slot);
+            if !std::mem::replace(&mut old.is_retired, true) {
+                self.retired.push_back(slot);
+            }
         }
     }
 
-    fn make(&mut self, name: &str) -> u32 {
+    fn make(&mut self, name: &str) -> Told {
         let name: Arc<str> = name.into();
-        let fresh = Slot { name: name.clone(), number: None, waiting: 0 };
-        let slot = match self.unused() {
+        let fresh = Slot { name: name.clone(), number: None, waiting: 0, is_retired: false };
+        let (slot, old) = match self.unused() {
             Some(slot) => {
                 let old = std::mem::replace(&mut self.slots[slot as usize], fresh);
                 self.by_name.remove(&old.name);
-                slot
+                (slot, Some(old.name))
             }
             None => {
                 self.slots.push(fresh);
-                self.slots.len() as u32 - 1
+                (self.slots.len() as u32 - 1, None)
             }
         };
         self.by_name.insert(name, slot);
-        slot
+        Told { slot, is_new: true, old }
     }
 
     /// A slot for another name, if there are enough of them.
@@ -130,9 +135,9 @@ impl Names {
         }
         for _ in 0..self.retired.len() {
             let slot = self.retired.pop_front()?;
-            let Slot { number, waiting, .. } = self.slots[slot as usize];
+            let Slot { number, waiting, ref mut is_retired, .. } = self.slots[slot as usize];
             match (number, waiting) {
-                (Some(_), _) => {}
+                (Some(_), _) => *is_retired = false,
                 (None, 0) => return Some(slot),
                 (None, _) => self.retired.push_back(slot),
             }
@@ -160,11 +165,11 @@ mod tests {
     fn a_name_keeps_its_slot_under_another_number() {
         let mut names = Names::default();
         let slot = names.tell(3, "a").unwrap().slot;
-        assert_eq!(names.tell(5, "a"), Some(Told { slot, is_new: false }));
+        assert_eq!(names.tell(5, "a"), Some(Told { slot, is_new: false, old: None }));
         assert_eq!((names.slot(3), names.slot(5)), (None, Some(slot)));
         names.forget_numbers();
         assert_eq!(names.slot(5), None);
-        assert_eq!(names.tell(0, "a"), Some(Told { slot, is_new: false }));
+        assert_eq!(names.tell(0, "a"), Some(Told { slot, is_new: false, old: None }));
     }
 
     #[test]
@@ -178,6 +183,16 @@ mod tests {
         assert_eq!(names.slots.len(), KEPT);
         assert_eq!(names.by_name.len(), KEPT);
         assert_eq!(names.name(held).unwrap().as_ref(), "held");
+    }
+
+    #[test]
+    fn names_that_come_and_go_are_remembered_once() {
+        let mut names = Names::default();
+        for i in 0..3 * KEPT {
+            names.tell(0, ["a", "b"][i % 2]).unwrap();
+        }
+        assert_eq!(names.slots.len(), 2);
+        assert!(names.retired.len() <= 2);
     }
 
     #[test]

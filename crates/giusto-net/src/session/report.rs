@@ -82,7 +82,10 @@ pub(crate) struct Report {
     first_ns: Nanos,
     last_ns: Nanos,
     max_ns: u64,
+    /// In the order of their sources.
     tracks: Vec<Track>,
+    /// Where the track of the last message is: one source often has many in a row.
+    last: usize,
     /// Losses of sources that began anew or are gone.
     settled: u64,
     delays: Histogram<u32>,
@@ -117,6 +120,7 @@ impl Report {
             last_ns: 0,
             max_ns: 0,
             tracks: Vec::new(),
+            last: 0,
             settled: 0,
             told: None,
         })
@@ -174,22 +178,30 @@ impl Report {
 
     /// The slot stands for another source from now on.
     pub(crate) fn forget_source(&mut self, source: u32) {
-        let settled = &mut self.settled;
-        self.tracks.retain(|track| {
-            if track.source == source {
-                *settled = settled.saturating_add(track.missing());
-            }
-            track.source != source
-        });
+        if let Ok(at) = self.find(source) {
+            let track = self.tracks.remove(at);
+            self.settled = self.settled.saturating_add(track.missing());
+        }
+    }
+
+    /// Where the track of a source is, or has to be.
+    fn find(&self, source: u32) -> Result<usize, usize> {
+        self.tracks.binary_search_by_key(&source, |track| track.source)
     }
 
     /// Follows the sequence of a source; how many are missing right before this message.
     #[inline]
     fn follow(&mut self, source: u32, sequence: u64) -> u64 {
-        let Some(track) = self.tracks.iter_mut().find(|track| track.source == source) else {
-            self.tracks.push(Track { source, first: sequence, highest: sequence, received: 1 });
-            return 0;
-        };
+        if self.tracks.get(self.last).is_none_or(|track| track.source != source) {
+            let found = self.find(source);
+            self.last = found.unwrap_or_else(|at| at);
+            if found.is_err() {
+                let track = Track { source, first: sequence, highest: sequence, received: 1 };
+                self.tracks.insert(self.last, track);
+                return 0;
+            }
+        }
+        let Some(track) = self.tracks.get_mut(self.last) else { return 0 };
         if sequence > track.highest {
             let gap = sequence - track.highest - 1;
             track.highest = sequence;
@@ -246,6 +258,22 @@ mod tests {
         let (report, breaches) = arrivals(watch, &[(0, 0, 4), (0, 0, 7), (0, 0, 5)]);
         assert_eq!(report.figures().lost, 1);
         assert_eq!(breaches.iter().map(|breach| breach.lost).collect::<Vec<_>>(), [0, 2, 0]);
+    }
+
+    #[test]
+    fn each_source_is_followed_for_itself() {
+        let watch = Watch { gaps: true, ..Watch::default() };
+        let mut report = Report::new().unwrap();
+        let mut count = |source, sequence| {
+            let header = DataHeader { source, sequence, ..DataHeader::default() };
+            report.count(0, &header, 10, &watch).lost
+        };
+        let sources = [7, 3, u32::MAX, 5, 0];
+        assert!(sources.iter().all(|&source| count(source, 10) == 0));
+        assert!(sources.iter().all(|&source| count(source, 11) == 0 && count(source, 13) == 1));
+        assert_eq!(report.figures().lost, 5);
+        sources.iter().for_each(|&source| report.forget_source(source));
+        assert_eq!((report.figures().lost, report.tracks.len()), (5, 0));
     }
 
     #[test]

@@ -46,6 +46,11 @@ impl Inbox {
         }
     }
 
+    /// Reads what has come, unless an event loop does: a user may never wait.
+    fn look(&self, py: Python<'_>) -> PyResult<()> {
+        self.shared.look(py, self.shared.net.now(), true)
+    }
+
     /// Waits until something waits here; false if the deadline passes.
     fn wait(&self, py: Python<'_>, deadline_ns: Option<i64>) -> PyResult<bool> {
         let key = self.key;
@@ -103,8 +108,9 @@ impl Inbox {
     }
 
     /// How many messages can be taken without waiting.
-    fn available(&self) -> usize {
-        self.shared.net.with(|session| session.waiting(self.key)).unwrap_or(0)
+    fn available(&self, py: Python<'_>) -> PyResult<usize> {
+        self.look(py)?;
+        Ok(self.shared.net.with(|session| session.waiting(self.key)).unwrap_or(0))
     }
 
     /// Throws away what waits; returns how many messages that were.
@@ -114,6 +120,10 @@ impl Inbox {
 
     /// The next message, or None if none waits.
     fn take(&self, py: Python<'_>) -> PyResult<Option<Py<Message>>> {
+        if let Some(message) = self.next(py)? {
+            return Ok(Some(message));
+        }
+        self.look(py)?;
         self.next(py)
     }
 

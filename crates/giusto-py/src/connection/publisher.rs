@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use giusto_core::frame::{Data, DataHeader, PRIORITY_MAX};
+use giusto_core::frame::data::HEADER_BYTES;
+use giusto_core::frame::{Data, DataHeader, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_net::session::{Flow, Taken};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -15,6 +16,8 @@ use super::{Connection, Shared};
 use crate::errors::{Raise, exception};
 use crate::matching;
 
+/// Payload and attributes of the largest message that a frame can carry.
+const MESSAGE_BYTES_MAX: usize = LIMIT_BYTES as usize - HEADER_BYTES;
 /// Many messages are sent in portions of about this size, so that what has not left stays small.
 const SOME_BYTES: usize = 1 << 20;
 
@@ -25,7 +28,7 @@ pub(crate) struct Publisher {
     flow: Arc<Flow>,
     sequence: AtomicU64,
     timeout_ns: i64,
-    max_size_bytes: Option<usize>,
+    max_size_bytes: usize,
     encode: Option<Py<PyAny>>,
     is_closed: AtomicBool,
 }
@@ -64,15 +67,15 @@ impl Publisher {
         }
     }
 
+    /// Refuses a message that is larger than offered or than any frame.
+    #[inline]
     fn check_size(&self, rest: &Rest, payload: &[u8]) -> PyResult<()> {
-        let size = rest.attributes.len() + payload.len();
-        match self.max_size_bytes {
-            Some(limit) if size > limit => Err(exception("TooLarge", ("size_bytes", size, limit))),
-            _ => Ok(()),
-        }
+        let (size, limit) = (rest.attributes.len() + payload.len(), self.max_size_bytes);
+        if size > limit { Err(exception("TooLarge", ("size_bytes", size, limit))) } else { Ok(()) }
     }
 
-    /// Sends messages for which credit was taken, and waits while too much has not left.
+    /// Sends from the front as many as there is credit for, and waits while too much has not left. Returns
+    /// how many.
     #[inline]
     fn send<'a>(
         &self,
@@ -80,16 +83,17 @@ impl Publisher {
         now: i64,
         rest: &Rest,
         payloads: impl Iterator<Item = &'a [u8]>,
-    ) -> PyResult<()> {
-        let mut has_room = self.post(py, now, rest, payloads)?;
+    ) -> PyResult<usize> {
+        let (count, mut has_room) = self.post(py, now, rest, payloads)?;
         while !has_room {
             py.check_signals()?;
             has_room = py.detach(|| self.shared.net.wait_for_room());
         }
-        Ok(())
+        Ok(count)
     }
 
-    /// Sends messages for which credit was taken, without waiting; false if there is no room for more.
+    /// Sends from the front as many as there is credit for, without waiting: how many, and whether there is
+    /// room for more. Credit is taken where nobody can put another socket in place of the one it is for.
     #[inline]
     fn post<'a>(
         &self,
@@ -97,11 +101,14 @@ impl Publisher {
         now: i64,
         rest: &Rest,
         payloads: impl Iterator<Item = &'a [u8]>,
-    ) -> PyResult<bool> {
+    ) -> PyResult<(usize, bool)> {
+        let mut count = 0;
         let frames = payloads.map_while(|payload| {
+            let Taken::Credit { number, .. } = self.flow.take() else { return None };
+            count += 1;
             let header = DataHeader {
                 priority: rest.priority,
-                stream: self.flow.number()?,
+                stream: number,
                 sequence: self.sequence.fetch_add(1, Ordering::Relaxed),
                 t_intended_ns: rest.intended_ns.unwrap_or(now),
                 t_sent_ns: now,
@@ -110,28 +117,44 @@ impl Publisher {
             };
             Some(Data { header, attributes: &rest.attributes, payload })
         });
-        let sending = self.shared.net.send_data(now, frames).map_err(Raise::raise)?;
-        Ok(sending.is_done() || py.detach(|| self.shared.net.finish_sending(sending)))
+        let sending = self.shared.net.send_data(now, frames).map_err(|error| {
+            self.flow.give(1);
+            error.raise()
+        })?;
+        let has_room = sending.is_done() || py.detach(|| self.shared.net.finish_sending(sending));
+        if count == 0 {
+            self.check_open()?;
+        }
+        Ok((count, has_room))
+    }
+
+    /// Sends one message when there is credit for it.
+    #[cold]
+    fn send_later(
+        &self,
+        py: Python<'_>,
+        rest: &Rest,
+        payload: &[u8],
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let timeout_ns = timeout_ns(py, timeout)?;
+        let deadline_ns = self.shared.deadline(timeout_ns);
+        loop {
+            self.wait_credit(py, timeout_ns, deadline_ns)?;
+            if self.send(py, self.shared.net.now(), rest, std::iter::once(payload))? == 1 {
+                return Ok(());
+            }
+        }
     }
 
     /// Reads credits before there are none left.
     #[inline]
-    fn look_for_credit(&self, py: Python<'_>, left: i64) -> PyResult<()> {
-        let capacity = self.flow.capacity();
+    fn look_for_credit(&self, py: Python<'_>) -> PyResult<()> {
+        let (left, capacity) = (self.flow.credit(), self.flow.capacity());
         if left == capacity / 2 || left == capacity / 4 {
             return self.shared.look(py, self.shared.net.now(), true);
         }
         Ok(())
-    }
-
-    /// Takes credit, without waiting.
-    #[inline]
-    fn take_credit(&self) -> PyResult<Option<i64>> {
-        match self.flow.take() {
-            Taken::Credit(left) => Ok(Some(left)),
-            Taken::Nothing => Ok(None),
-            Taken::Unbound => self.check_open().map(|()| None),
-        }
     }
 
     fn check_open(&self) -> PyResult<()> {
@@ -141,20 +164,15 @@ impl Publisher {
         self.shared.check_open()
     }
 
-    /// Waits for credit.
+    /// Waits until there is credit.
     #[cold]
-    fn wait_credit(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<i64> {
-        let timeout_ns = timeout_ns(py, timeout)?;
-        let deadline_ns = self.shared.deadline(timeout_ns);
-        let flow = &self.flow;
-        let is_closed = &self.is_closed;
-        let taken = self.shared.wait_for(py, deadline_ns, |_| match flow.take() {
-            Taken::Credit(left) => Some(left),
-            _ if is_closed.load(Ordering::Acquire) => Some(-1),
-            _ => None,
+    fn wait_credit(&self, py: Python<'_>, timeout_ns: Option<i64>, deadline_ns: Option<i64>) -> PyResult<()> {
+        let (flow, is_closed) = (&self.flow, &self.is_closed);
+        let found = self.shared.wait_for(py, deadline_ns, |_| {
+            (flow.credit() > 0 || is_closed.load(Ordering::Acquire)).then_some(())
         })?;
         self.check_open()?;
-        taken.ok_or_else(|| self.full(timeout_ns.unwrap_or(0)))
+        found.ok_or_else(|| self.full(timeout_ns.unwrap_or(0)))
     }
 
     fn full(&self, timeout_ns: i64) -> PyErr {
@@ -181,7 +199,7 @@ impl Publisher {
             flow: Arc::default(),
             sequence: AtomicU64::new(0),
             timeout_ns,
-            max_size_bytes,
+            max_size_bytes: max_size_bytes.map_or(MESSAGE_BYTES_MAX, |limit| limit.min(MESSAGE_BYTES_MAX)),
             encode,
             is_closed: AtomicBool::new(false),
         }
@@ -229,11 +247,11 @@ impl Publisher {
         let rest = Rest::new(priority, attributes, intended_ns)?;
         let payload = self.payload(payload)?;
         self.check_size(&rest, payload.as_bytes())?;
-        if !self.shared.net.has_room() || self.take_credit()?.is_none() {
+        if !self.shared.net.has_room() {
             return Ok(false);
         }
-        self.post(py, self.shared.net.now(), &rest, std::iter::once(payload.as_bytes()))?;
-        Ok(true)
+        let (count, _) = self.post(py, self.shared.net.now(), &rest, std::iter::once(payload.as_bytes()))?;
+        Ok(count == 1)
     }
 
     /// Publishes as many of the payloads, from `start` on, as there is credit and room for; returns how many.
@@ -253,10 +271,8 @@ impl Publisher {
         if !self.shared.net.has_room() {
             return Ok(0);
         }
-        let now = self.shared.net.now();
-        let some = self.take_some(&payloads)?;
-        self.post(py, now, &rest, some.iter().map(|payload| payload.as_bytes()))?;
-        Ok(some.len())
+        let (count, _) = self.post(py, self.shared.net.now(), &rest, portion(&payloads))?;
+        Ok(count)
     }
 
     /// Ends the publisher: whoever waits for credit gets `Closed`.
@@ -267,19 +283,13 @@ impl Publisher {
     }
 }
 
-impl Publisher {
-    /// Takes credit for as many from the front as there is, up to what should be sent at once.
-    fn take_some<'a, 'py>(&self, payloads: &'a [Bound<'py, PyBytes>]) -> PyResult<&'a [Bound<'py, PyBytes>]> {
-        let (mut count, mut bytes) = (0, 0);
-        for payload in payloads {
-            if bytes >= SOME_BYTES || self.take_credit()?.is_none() {
-                break;
-            }
-            count += 1;
-            bytes += payload.as_bytes().len();
-        }
-        Ok(payloads.get(..count).unwrap_or_default())
-    }
+/// As many from the front as should be sent at once.
+fn portion<'a>(payloads: &'a [Bound<'_, PyBytes>]) -> impl Iterator<Item = &'a [u8]> {
+    payloads.iter().map(|payload| payload.as_bytes()).scan(0, |bytes, payload| {
+        let is_enough = *bytes >= SOME_BYTES;
+        *bytes += payload.len();
+        (!is_enough).then_some(payload)
+    })
 }
 
 /// Bytes of something else than bytes.
@@ -326,18 +336,13 @@ impl BlockingPublisher {
         let rest = Rest::new(priority, attributes, intended_ns)?;
         let payload = publisher.payload(payload)?;
         publisher.check_size(&rest, payload.as_bytes())?;
-        let mut now = publisher.shared.net.now();
+        let now = publisher.shared.net.now();
         publisher.shared.look(py, now, false)?;
-        let left = match publisher.take_credit()? {
-            Some(left) => left,
-            None => {
-                let left = publisher.wait_credit(py, timeout)?;
-                now = publisher.shared.net.now();
-                left
-            }
-        };
-        publisher.look_for_credit(py, left)?;
-        publisher.send(py, now, &rest, std::iter::once(payload.as_bytes()))
+        publisher.look_for_credit(py)?;
+        if publisher.send(py, now, &rest, std::iter::once(payload.as_bytes()))? == 1 {
+            return Ok(());
+        }
+        publisher.send_later(py, &rest, payload.as_bytes(), timeout)
     }
 
     /// Publishes many payloads with as few system calls as possible. `timeout` is for each wait for credit.
@@ -357,15 +362,12 @@ impl BlockingPublisher {
         publisher.shared.look(py, publisher.shared.net.now(), false)?;
         let mut sent = 0;
         while let Some(left) = payloads.get(sent..).filter(|left| !left.is_empty()) {
-            let some = publisher.take_some(left)?;
-            if some.is_empty() {
-                publisher.wait_credit(py, timeout)?;
-                publisher.flow.give(1);
-                continue;
+            let count = publisher.send(py, publisher.shared.net.now(), &rest, portion(left))?;
+            if count == 0 {
+                let timeout_ns = timeout_ns(py, timeout)?;
+                publisher.wait_credit(py, timeout_ns, publisher.shared.deadline(timeout_ns))?;
             }
-            let bytes = some.iter().map(|payload| payload.as_bytes());
-            publisher.send(py, publisher.shared.net.now(), &rest, bytes)?;
-            sent += some.len();
+            sent += count;
         }
         Ok(())
     }
