@@ -58,6 +58,8 @@ pub(super) struct Conn {
     /// Times that a write was put off.
     pub(super) deferrals: u8,
     pub(super) flows: Vec<FlowId>,
+    /// Those of them whose credits go out with the next write, each once.
+    pub(super) due: Vec<FlowId>,
     /// Messages of flows that have ended.
     pub(super) served: u64,
     /// Control frames of this connection in the batch of news that was being filled.
@@ -101,6 +103,7 @@ impl Conns {
             dirty: false,
             deferrals: 0,
             flows: Vec::new(),
+            due: Vec::new(),
             served: 0,
             asked: 0,
             asked_in: 0,
