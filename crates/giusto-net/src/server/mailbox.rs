@@ -36,11 +36,11 @@ impl<R> Answer<R> {
         self.0.recv().map_err(|_| Gone::Stopped)
     }
 
-    /// Waits for it; `None` when `timeout` is over.
-    pub fn wait(&self, timeout: Duration) -> Result<Option<R>, Gone> {
+    /// Waits for it; there is still none when `timeout` is over.
+    pub fn wait(self, timeout: Duration) -> Result<Result<R, Self>, Gone> {
         match self.0.recv_timeout(timeout) {
-            Ok(answer) => Ok(Some(answer)),
-            Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
+            Ok(answer) => Ok(Ok(answer)),
+            Err(mpsc::RecvTimeoutError::Timeout) => Ok(Err(self)),
             Err(mpsc::RecvTimeoutError::Disconnected) => Err(Gone::Stopped),
         }
     }

@@ -60,13 +60,14 @@ impl PyDoor {
     ) -> PyResult<R> {
         match &self.place {
             Place::Thread(server) => {
-                let answer = py.detach(|| server.begin(call)).map_err(Raise::raise)?;
+                let mut answer = py.detach(|| server.begin(call)).map_err(Raise::raise)?;
                 loop {
-                    match py.detach(|| answer.wait(SLICE)).map_err(Raise::raise)? {
-                        Some(answer) => return Ok(answer),
+                    match py.detach(move || answer.wait(SLICE)).map_err(Raise::raise)? {
+                        Ok(answer) => return Ok(answer),
                         // The thread of a broker with a long period may be asleep.
-                        None => py.check_signals()?,
+                        Err(unanswered) => answer = unanswered,
                     }
+                    py.check_signals()?;
                 }
             }
             Place::Memory(memory) => Ok(hold(memory).ask(call)),
