@@ -225,7 +225,13 @@ fn config(choice: u8) -> HubConfig {
         record_capacity: choice / 48 * 16,
         ..Config::default()
     };
-    HubConfig { engine, frame_limit_bytes: FRAME_LIMIT_BYTES, control_capacity: 4, ..HubConfig::default() }
+    HubConfig {
+        engine,
+        frame_limit_bytes: FRAME_LIMIT_BYTES,
+        control_capacity: 4,
+        datagrams: true,
+        ..HubConfig::default()
+    }
 }
 
 fn hello() -> Vec<u8> {

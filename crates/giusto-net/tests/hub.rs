@@ -2,9 +2,11 @@
 
 mod wire;
 
+use std::net::SocketAddr;
+
 use giusto_core::engine::{Cause, Config, Need, Offer};
 use giusto_core::error::ChangeError;
-use giusto_core::frame::{Frame, Hello};
+use giusto_core::frame::{Data, DataHeader, Frame, Hello};
 use giusto_core::id::FlowId;
 use giusto_core::input::Share;
 use giusto_core::output::Overflow;
@@ -18,6 +20,20 @@ fn hub() -> Hub {
 
 fn hub_with(engine: Config) -> Hub {
     Hub::new(HubConfig { engine, ..HubConfig::default() }).unwrap()
+}
+
+fn hub_with_datagrams() -> Hub {
+    Hub::new(HubConfig { datagrams: true, ..HubConfig::default() }).unwrap()
+}
+
+/// A client whose data goes as datagrams.
+fn datagram_client(hub: &mut Hub) -> (ConnId, SocketAddr) {
+    let conn = hub.open(0, "tcp://a".into()).unwrap();
+    hub.receive(0, conn, &hello());
+    let address = "127.0.0.1:9".parse().unwrap();
+    hub.connect(conn, "a", Some(address)).unwrap();
+    sent(hub, 0, conn);
+    (conn, address)
 }
 
 /// What a stranger gets who sends `bytes`.
@@ -225,6 +241,33 @@ fn a_flow_that_comes_back_may_send_its_whole_queue_before_the_old_messages_are_g
 }
 
 #[test]
+fn a_client_that_does_not_read_is_owed_one_credit_frame_for_each_flow() {
+    let mut hub = hub();
+    let (publisher, _, _, flow) = pair(&mut hub, 1);
+    let other = hub.declare("other", Share::default()).unwrap();
+    let second = hub.advertise(publisher, other, &offer(4)).unwrap();
+    for n in 0..1_000 {
+        hub.receive(0, publisher, &[data(flow, n, b"x"), data(second, n, b"x")].concat());
+        run(&mut hub, 0);
+    }
+    let due =
+        [Owned::Credit { stream: flow.0, amount: 1_000 }, Owned::Credit { stream: second.0, amount: 1_000 }];
+    assert_eq!(sent(&mut hub, 0, publisher), due);
+    assert_eq!(sent(&mut hub, 0, publisher), []);
+}
+
+#[test]
+fn no_credit_is_sent_for_a_flow_that_has_ended() {
+    let mut hub = hub();
+    let (publisher, _, topic, flow) = pair(&mut hub, 1);
+    publish(&mut hub, publisher, flow, 1, b"x");
+    run(&mut hub, 0);
+    hub.unadvertise(publisher, flow).unwrap();
+    assert_eq!(hub.advertise(publisher, topic, &offer(1)).unwrap(), flow);
+    assert_eq!(credits(&sent(&mut hub, 0, publisher)), 0);
+}
+
+#[test]
 fn a_probe_is_echoed_at_once() {
     let mut hub = hub();
     let conn = client(&mut hub, "a");
@@ -258,6 +301,20 @@ fn nothing_new_is_queued_for_a_connection_that_is_closing() {
 }
 
 #[test]
+fn a_connection_that_leaves_does_not_end_the_flow_that_has_got_its_number() {
+    let mut hub = hub();
+    let (leaving, _, topic, old) = pair(&mut hub, 4);
+    hub.close(0, leaving, 0, "enough").unwrap();
+    let other = client(&mut hub, "other");
+    let flow = hub.advertise(other, topic, &offer(4)).unwrap();
+    assert_eq!(flow, old);
+    hub.hang_up(leaving, "closed");
+    publish(&mut hub, other, flow, 4, b"x");
+    run(&mut hub, 0);
+    assert_eq!(credits(&sent(&mut hub, 0, other)), 4);
+}
+
+#[test]
 fn a_client_that_says_goodbye_is_gone() {
     let mut hub = hub();
     let conn = client(&mut hub, "a");
@@ -280,6 +337,33 @@ fn what_waited_for_a_client_that_is_gone_is_counted() {
         (Some(subscriber), topic, Cause::Abandoned, 1)
     );
     assert!(hub.events().iter().any(|event| is_closed(event, subscriber)));
+}
+
+#[test]
+fn losses_of_a_client_that_is_gone_are_not_those_of_the_client_that_has_got_its_number() {
+    let mut hub = hub();
+    let (publisher, _, topic, flow) = pair(&mut hub, 8);
+    let header = DataHeader { stream: flow.0, timeout_ns: 1, ..DataHeader::default() };
+    hub.receive(0, publisher, &encode(&Frame::Data(Data { header, attributes: &[], payload: b"x" })));
+    hub.hang_up(publisher, "closed by the client");
+    run(&mut hub, 1_000);
+    client(&mut hub, "other");
+    let losses = hub.losses();
+    assert_eq!((losses[0].conn, losses[0].topic, losses[0].cause), (None, topic, Cause::Expired));
+}
+
+#[test]
+fn losses_on_a_topic_that_is_gone_are_not_those_of_the_topic_that_has_got_its_number() {
+    let mut hub = hub();
+    let (publisher, subscriber, topic, flow) = pair(&mut hub, 1);
+    publish(&mut hub, publisher, flow, 2, b"x");
+    run(&mut hub, 0);
+    sent(&mut hub, 0, subscriber);
+    hub.unadvertise(publisher, flow).unwrap();
+    hub.forget(topic).unwrap();
+    assert_eq!(hub.declare("other", Share::default()).unwrap(), topic);
+    assert_eq!(hub.losses(), []);
+    assert_eq!(hub.totals().overflow, 1);
 }
 
 #[test]
@@ -353,11 +437,8 @@ fn calls_on_what_belongs_to_others_are_refused() {
 
 #[test]
 fn datagrams_are_taken_from_the_address_that_a_client_named() {
-    let mut hub = hub();
-    let conn = hub.open(0, "tcp://a".into()).unwrap();
-    hub.receive(0, conn, &hello());
-    let address = "127.0.0.1:9".parse().unwrap();
-    hub.connect(conn, "a", Some(address)).unwrap();
+    let mut hub = hub_with_datagrams();
+    let (conn, address) = datagram_client(&mut hub);
     let topic = hub.declare("t", Share::default()).unwrap();
     let flow = hub.advertise(conn, topic, &offer(4)).unwrap();
     hub.subscribe(conn, "t", None, &Need::default()).unwrap();
@@ -376,11 +457,9 @@ fn datagrams_are_taken_from_the_address_that_a_client_named() {
 
 #[test]
 fn a_frame_too_large_for_a_datagram_goes_with_the_control_frames() {
-    let mut hub = hub();
+    let mut hub = hub_with_datagrams();
     let (publisher, _, _, flow) = pair(&mut hub, 8);
-    let conn = hub.open(0, "tcp://a".into()).unwrap();
-    hub.receive(0, conn, &hello());
-    hub.connect(conn, "a", Some("127.0.0.1:9".parse().unwrap())).unwrap();
+    let (conn, _) = datagram_client(&mut hub);
     hub.subscribe(conn, "#", None, &Need::default()).unwrap();
     let bytes = [
         data(flow, 0, b"x"),
@@ -398,4 +477,53 @@ fn a_frame_too_large_for_a_datagram_goes_with_the_control_frames() {
     }
     assert_eq!(sizes, [vec![1, 60_000], vec![9_000]]);
     assert_eq!(payloads(&sent(&mut hub, 0, conn)).iter().map(Vec::len).collect::<Vec<_>>(), [70_000]);
+}
+
+#[test]
+fn large_frames_leave_the_queue_as_fast_as_they_can_be_written() {
+    let mut hub = hub_with_datagrams();
+    let (publisher, _, _, flow) = pair(&mut hub, 64);
+    let (conn, _) = datagram_client(&mut hub);
+    hub.subscribe(conn, "#", None, &Need::default()).unwrap();
+    publish(&mut hub, publisher, flow, 64, &[0; 70_000]);
+    run(&mut hub, 0);
+    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
+    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
+    let mut out = Vec::new();
+    assert_eq!(hub.fill(0, conn, &mut out, 1), Filled::Part);
+    assert_eq!(payloads(&frames(&out)).len(), 15);
+    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
+    assert_eq!(payloads(&sent(&mut hub, 0, conn)).len(), 15);
+}
+
+#[test]
+fn a_client_cannot_ask_for_datagrams_where_there_are_none() {
+    let mut hub = hub();
+    let conn = hub.open(0, "tcp://a".into()).unwrap();
+    hub.receive(0, conn, &hello());
+    let refused = hub.connect(conn, "a", Some("127.0.0.1:9".parse().unwrap()));
+    assert!(matches!(refused, Err(ChangeError::Invalid(invalid)) if invalid.field == "udp"));
+    assert!(hub.connect(conn, "a", None).is_ok());
+}
+
+#[test]
+fn probes_in_datagrams_are_echoed_up_to_what_may_wait_and_then_refused() {
+    let mut hub = hub_with_datagrams();
+    let (conn, address) = datagram_client(&mut hub);
+    let probes: Vec<u8> = (0..1_000).flat_map(probe).collect();
+    (0..100).for_each(|_| hub.receive_datagram(0, address, &probes));
+    let echoed = sent(&mut hub, 0, conn).len() as u64;
+    assert!((1..50_000).contains(&echoed), "{echoed}");
+    assert!(hub.refusals().datagrams > 0);
+}
+
+#[test]
+fn the_rest_of_a_datagram_full_of_what_is_not_taken_in_is_not_looked_at() {
+    let mut hub = hub_with_datagrams();
+    let (conn, address) = datagram_client(&mut hub);
+    let topic = hub.declare("t", Share::default()).unwrap();
+    let flow = hub.advertise(conn, topic, &offer(1)).unwrap();
+    let bytes: Vec<u8> = (0..1_000).flat_map(|n| data(flow, n, b"x")).collect();
+    hub.receive_datagram(0, address, &bytes);
+    assert_eq!((hub.totals().ingested, hub.totals().overflow, hub.refusals().datagrams), (1, 64, 1));
 }

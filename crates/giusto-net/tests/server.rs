@@ -59,6 +59,12 @@ fn a_polling_server_carries_messages() {
 }
 
 #[test]
+fn a_polling_server_with_the_smallest_budget_carries_messages() {
+    let config = ServerConfig { period_ns: 1_000_000, budget_ns: 1, ..tcp(HubConfig::default()) };
+    carries_messages(&Broker::new(config));
+}
+
+#[test]
 fn a_busy_polling_server_carries_messages() {
     carries_messages(&Broker::new(ServerConfig { busy_poll: true, ..tcp(HubConfig::default()) }));
 }
@@ -100,6 +106,20 @@ fn a_socket_file_that_nobody_listens_on_is_replaced_and_no_other() {
     assert!(matches!(Server::bind(listen(&address)), Err(StartError::Invalid(_))));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_socket_file_that_somebody_else_has_put_in_its_place_stays() {
+    let path = socket_path("replaced");
+    let address = format!("unix://{}", path.display());
+    let first = Server::bind(listen(&address)).unwrap();
+    std::fs::rename(&path, path.with_extension("old")).unwrap();
+    let second = Server::bind(listen(&address)).unwrap();
+    drop(first);
+    assert!(path.exists());
+    drop(second);
+    assert!(!path.exists());
+    std::fs::remove_file(path.with_extension("old")).unwrap();
 }
 
 #[test]
@@ -202,7 +222,17 @@ fn stopping_forwards_what_is_queued_and_says_goodbye() {
     assert_eq!(wire::payloads(&received).len(), 1_000);
     assert_eq!(received.last(), Some(&Owned::Goodbye));
     assert_eq!(publisher.rest().last(), Some(&Owned::Goodbye));
-    assert_eq!(broker.server.ask(|_, _| ()), Err(Gone));
+    assert_eq!(broker.server.ask(|_, _| ()), Err(Gone::Stopped));
+}
+
+#[test]
+fn calls_before_the_start_are_refused() {
+    let server = Server::bind(tcp(HubConfig::default())).unwrap();
+    assert_eq!(server.ask(|_, _| ()), Err(Gone::NotStarted));
+    assert_eq!(server.tell(|_, _| ()), Err(Gone::NotStarted));
+    assert!(!server.is_over());
+    server.start().unwrap();
+    assert_eq!(server.ask(|_, _| 1), Ok(1));
 }
 
 #[test]
@@ -253,8 +283,8 @@ fn a_control_plane_that_does_not_listen_holds_up_control_frames_and_nothing_else
 #[test]
 fn a_panic_of_the_thread_ends_every_wait_for_it() {
     let broker = Broker::tcp();
-    assert_eq!(broker.server.ask(|_, _| panic!("on purpose")), Err::<(), _>(Gone));
-    assert_eq!(broker.server.ask(|_, _| ()), Err(Gone));
+    assert_eq!(broker.server.ask(|_, _| panic!("on purpose")), Err::<(), _>(Gone::Stopped));
+    assert_eq!(broker.server.ask(|_, _| ()), Err(Gone::Stopped));
     assert!(broker.server.is_over());
 }
 

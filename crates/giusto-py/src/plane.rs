@@ -16,7 +16,7 @@ mod door;
 use crate::errors::{Raise, exception};
 use crate::number::{instant, whole};
 use crate::options::Options;
-use door::{Place, PyDoor, hold, hub_config};
+use door::{Place, PyDoor, conn, hold, hub_config};
 
 impl Raise for StartError {
     fn raise(self) -> PyErr {
@@ -28,6 +28,9 @@ impl Raise for StartError {
     }
 }
 
+/// Longest period of a polling server: calls and the stop wait for its end.
+const PERIOD_NS_MAX: Nanos = 60_000_000_000;
+
 /// The handle on the data thread of a broker.
 #[pyclass(name = "Plane", module = "giusto._core", extends = PyDoor, frozen)]
 struct PyPlane {
@@ -38,7 +41,7 @@ struct PyPlane {
 fn server_config(options: &Options<'_>) -> PyResult<ServerConfig> {
     let default = ServerConfig::default();
     let (period_ns, budget_ns) = (
-        options.whole("period_ns", 0..=Nanos::MAX, default.period_ns)?,
+        options.whole("period_ns", 0..=PERIOD_NS_MAX, default.period_ns)?,
         options.whole("budget_ns", 0..=Nanos::MAX, default.budget_ns)?,
     );
     if (period_ns > 0) != (budget_ns > 0) || budget_ns > period_ns {
@@ -124,10 +127,6 @@ fn memory(door: &PyDoor) -> PyResult<&Mutex<Memory>> {
         Place::Memory(memory) => Ok(memory),
         Place::Thread(_) => Err(PyTypeError::new_err("not a plane in memory")),
     }
-}
-
-fn conn(value: &Bound<'_, PyAny>) -> PyResult<ConnId> {
-    whole("conn", value, 0..=u64::MAX).map(ConnId)
 }
 
 #[pymethods]

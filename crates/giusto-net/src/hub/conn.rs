@@ -63,6 +63,8 @@ pub(super) struct Conn {
     pub(super) flows: Vec<FlowId>,
     /// Flows that have ended, the latest last: data that the client sent before it heard of the end may still come.
     pub(super) ended: VecDeque<FlowId>,
+    /// Those of them whose credits go out with the next write, each once.
+    pub(super) due: Vec<FlowId>,
     /// Messages of flows that have ended.
     pub(super) served: u64,
     /// Control frames of this connection in the batch of news that was being filled.
@@ -74,6 +76,7 @@ impl Conn {
     /// A flow ends; `served` messages of it were.
     pub(super) fn end_flow(&mut self, flow: FlowId, served: u64) {
         self.flows.retain(|&other| other != flow);
+        self.due.retain(|&other| other != flow);
         self.served += served;
         if self.ended.len() == ENDED_MAX {
             self.ended.pop_front();
@@ -124,6 +127,7 @@ impl Conns {
             deferrals: 0,
             flows: Vec::new(),
             ended: VecDeque::new(),
+            due: Vec::new(),
             served: 0,
             asked: 0,
             asked_in: 0,

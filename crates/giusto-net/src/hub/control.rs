@@ -32,10 +32,16 @@ impl Hub {
             Some(State::Open) => return Err(ChangeError::duplicate("client", name)),
             _ => return Err(unknown(id)),
         }
+        if let Some(address) = datagrams.filter(|_| !self.config.datagrams) {
+            let expected = "no address: this broker does not listen for datagrams";
+            return Err(Invalid::new("udp", address, expected).into());
+        }
         if datagrams.is_some_and(|address| self.datagram_peers.contains_key(&address)) {
             let value = datagrams.map_or_else(String::new, |address| address.to_string());
             return Err(Invalid::new("udp", value, "an address that no other client has").into());
         }
+        // The client may get the number of one that is gone, whose losses are not its own.
+        self.note_losses();
         let client = self.engine.connect(name)?;
         if client.index() >= self.conn_of.len() {
             self.conn_of.resize(client.index() + 1, None);
@@ -56,6 +62,7 @@ impl Hub {
     pub fn declare(&mut self, name: &str, share: Share) -> Result<TopicId, ChangeError> {
         let topic = self.engine.declare(name, share)?;
         self.delays.forget(topic);
+        self.forget_losses(topic);
         Ok(topic)
     }
 

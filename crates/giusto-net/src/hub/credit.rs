@@ -1,12 +1,12 @@
 //! When a publisher gets its credits back: for each message that has left the input stage or was not taken in, in
-//! portions of a quarter of the queue.
+//! portions of a quarter of the queue. A client that does not read gets what came together in one frame for each flow.
 
 use giusto_core::engine::{Quantum, Step};
 use giusto_core::frame::{Credit, Frame};
 use giusto_core::id::FlowId;
 
-use super::conn::ConnId;
-use super::{Hub, State};
+use super::conn::{Conn, ConnId};
+use super::{Hub, State, mark};
 
 /// One flow as seen from its connection.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ struct Entry {
     conn: Option<ConnId>,
     /// Messages whose credit has not been given back.
     owed: u32,
+    /// Credits that go out with the next write.
+    due: u32,
     /// Credits are given back when this many are owed; 0: this flow has none.
     portion: u32,
     /// Messages of an earlier flow that are still served under this number, and for which nothing is owed.
@@ -39,7 +41,7 @@ impl Flows {
     /// A flow ends; returns how many messages of it were served.
     pub(super) fn end(&mut self, flow: FlowId) -> u64 {
         self.entries.get_mut(flow.index()).map_or(0, |entry| {
-            entry.conn = None;
+            (entry.conn, entry.due) = (None, 0);
             std::mem::take(&mut entry.served)
         })
     }
@@ -48,7 +50,7 @@ impl Flows {
         self.entries.get(flow.index()).map_or(0, |entry| entry.served)
     }
 
-    /// A place is free again; returns a portion that is due, and to whom.
+    /// A place is free again; returns a portion to be given back, and to whom.
     #[inline]
     fn owe(&mut self, flow: FlowId) -> Option<(ConnId, u32)> {
         let entry = self.entries.get_mut(flow.index())?;
@@ -56,11 +58,34 @@ impl Flows {
             entry.inherited -= 1;
             return None;
         }
+        if entry.portion == 0 {
+            return None;
+        }
         entry.owed += 1;
-        if entry.owed < entry.portion || entry.portion == 0 {
+        if entry.owed < entry.portion {
             return None;
         }
         entry.conn.map(|conn| (conn, std::mem::take(&mut entry.owed)))
+    }
+
+    /// Credits go out with the next write; whether they are the first.
+    #[inline]
+    fn fall_due(&mut self, flow: FlowId, amount: u32) -> bool {
+        self.entries.get_mut(flow.index()).is_some_and(|entry| {
+            let is_first = entry.due == 0;
+            entry.due = entry.due.saturating_add(amount);
+            is_first
+        })
+    }
+
+    /// Appends a frame for each flow of the connection that is owed credits.
+    #[inline]
+    pub(super) fn write_due(&mut self, conn: &mut Conn, out: &mut Vec<u8>) {
+        for flow in conn.due.drain(..) {
+            let due = self.entries.get_mut(flow.index()).map_or(0, |entry| std::mem::take(&mut entry.due));
+            // Frames of a fixed length always fit.
+            let _ = Frame::Credit(Credit { stream: flow.0, amount: due }).encode(out, u32::MAX);
+        }
     }
 
     #[inline]
@@ -75,6 +100,9 @@ impl Hub {
     /// A quantum was spent: its client has been served, and gets credit if the message is through.
     #[inline]
     pub(super) fn settle(&mut self, quantum: Quantum) {
+        if let Step::Forwarded(count) = quantum.step {
+            self.queued += count;
+        }
         if quantum.step != Step::Fragment {
             self.flows.count(quantum.flow);
             self.repay(quantum.flow);
@@ -89,9 +117,12 @@ impl Hub {
         }
     }
 
-    fn give(&mut self, flow: FlowId, conn: ConnId, amount: u32) {
-        if self.conns.get(conn).is_some_and(|conn| conn.state == State::Open) {
-            self.enqueue(conn, &Frame::Credit(Credit { stream: flow.0, amount }));
+    #[inline]
+    fn give(&mut self, flow: FlowId, id: ConnId, amount: u32) {
+        let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return };
+        if self.flows.fall_due(flow, amount) {
+            conn.due.push(flow);
+            mark(&mut self.dirty, conn);
         }
     }
 }

@@ -12,6 +12,9 @@ const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// Frames are put together up to this size where datagrams would be cut into packets.
 const PACKET_BYTES: usize = 1_400;
 
+/// Frames that fit into no datagram are left in the queue while this much waits to be written.
+const SPILL_BYTES_MAX: usize = 1 << 20;
+
 /// What is left for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
@@ -39,6 +42,7 @@ impl Hub {
         let enough = BULK.min(self.config.engine.output_capacity / 4);
         let put_off = (FEW..enough).contains(&waiting)
             && conn.outbox.is_empty()
+            && conn.due.is_empty()
             && conn.state == State::Open
             && conn.deferrals < DEFERRALS_MAX
             && self.engine.waiting() > 0;
@@ -56,6 +60,7 @@ impl Hub {
             out.append(&mut conn.outbox);
             conn.outbox = Vec::new();
         }
+        self.flows.write_due(conn, out);
         let drained = match (conn.client, &conn.datagrams) {
             (Some(client), None) => self.fill_data(now, client, out, limit_bytes),
             (Some(client), Some(peer)) => peer.held.is_empty() && self.engine.waiting_for(client) == 0,
@@ -100,7 +105,7 @@ impl Hub {
         let limit = if peer.address.ip().is_loopback() { DATAGRAM_BYTES_MAX } else { PACKET_BYTES };
         let mut spilled = false;
         out.append(&mut peer.held);
-        while out.len() < limit {
+        while out.len() < limit && conn.outbox.len() < SPILL_BYTES_MAX {
             let Some(token) = self.engine.take(now, client) else { break };
             if let Some(delivery) = self.engine.delivery(token) {
                 self.delays.record(delivery.topic, now - delivery.ingress_ns);

@@ -56,8 +56,6 @@ pub mod code {
     pub const SLOW: u32 = 4;
     /// Hello and Connect did not come in time.
     pub const HANDSHAKE: u32 = 5;
-    /// The broker stops.
-    pub const SHUTDOWN: u32 = 6;
 }
 
 /// How a hub is made.
@@ -75,6 +73,8 @@ pub struct HubConfig {
     pub control_capacity: usize,
     /// Time for the last frames of a connection that is being closed.
     pub grace_ns: Nanos,
+    /// Whoever drives the hub carries datagrams.
+    pub datagrams: bool,
 }
 
 impl Default for HubConfig {
@@ -86,6 +86,7 @@ impl Default for HubConfig {
             connections_max: 16_384,
             control_capacity: 4_096,
             grace_ns: 1_000_000_000,
+            datagrams: false,
         }
     }
 }
@@ -139,6 +140,8 @@ pub struct Hub {
     losses: Vec<LossOf>,
     refusals: Refusals,
     turns: u64,
+    /// Messages that steps have queued for clients since the last gathering.
+    queued: usize,
 }
 
 impl Hub {
@@ -160,6 +163,7 @@ impl Hub {
             losses: Vec::new(),
             refusals: Refusals::default(),
             turns: 0,
+            queued: 0,
             config,
         })
     }
@@ -199,6 +203,12 @@ impl Hub {
         self.engine.ready_count()
     }
 
+    /// How many messages steps have queued for clients since [`Hub::gather`].
+    #[inline]
+    pub fn queued_count(&self) -> usize {
+        self.queued
+    }
+
     /// Whether the queue of a client has filled by half since [`Hub::gather`]: it should be written first.
     #[inline]
     pub fn is_crowded(&self) -> bool {
@@ -207,6 +217,7 @@ impl Hub {
 
     /// To be called after a number of steps: finds out who has something to send now.
     pub fn gather(&mut self, now: Nanos) {
+        self.queued = 0;
         while let Some(client) = self.engine.pop_ready() {
             if let Some(conn) = self.conn_of(client) {
                 self.mark(conn);
@@ -233,11 +244,6 @@ impl Hub {
     #[inline]
     pub fn dirty_count(&self) -> usize {
         self.dirty.len()
-    }
-
-    /// The connection can send again: looks for something at the next opportunity.
-    pub fn touch(&mut self, id: ConnId) {
-        self.mark(id);
     }
 
     /// Whether messages wait for the input stage.
@@ -324,6 +330,7 @@ impl Hub {
         if let Some(client) = client {
             // Known to the engine as long as the connection has it.
             let _ = self.engine.retire(client);
+            self.end_flows(id);
         }
         self.leave(now, id, code, text);
     }
@@ -341,13 +348,20 @@ impl Hub {
         self.mark(id);
     }
 
+    /// The engine may give the numbers of the connection's flows to others from now on.
+    fn end_flows(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get_mut(id) else { return };
+        for flow in std::mem::take(&mut conn.flows) {
+            conn.served += self.flows.end(flow);
+        }
+        conn.due.clear();
+    }
+
     /// The engine does not know the connection's client any more.
     fn disconnect(&mut self, id: ConnId) {
+        self.end_flows(id);
         let Some(conn) = self.conns.get_mut(id) else { return };
         let Some(client) = conn.client.take() else { return };
-        for flow in std::mem::take(&mut conn.flows) {
-            self.flows.end(flow);
-        }
         if let Some(peer) = conn.datagrams.take() {
             self.datagram_peers.remove(&peer.address);
         }
@@ -373,9 +387,9 @@ impl Hub {
         self.conn_of.get(client.index()).copied().flatten()
     }
 
-    /// The connection has something to send.
+    /// The connection has something to send, or may have: that is looked for at the next opportunity.
     #[inline]
-    fn mark(&mut self, id: ConnId) {
+    pub fn mark(&mut self, id: ConnId) {
         if let Some(conn) = self.conns.get_mut(id) {
             mark(&mut self.dirty, conn);
         }

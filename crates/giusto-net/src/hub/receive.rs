@@ -17,6 +17,9 @@ const OUTBOX_READ_MAX: usize = 1 << 20;
 /// Control frames of one connection that the control plane is given at a time.
 const ASKED_MAX: u32 = 64;
 
+/// Frames of one datagram that may be of no use; the rest of it is not looked at.
+const USELESS_MAX: u32 = 64;
+
 /// Why the connection should not be read for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
@@ -184,6 +187,10 @@ impl Hub {
         Next::Go
     }
 
+    fn has_room(&self, id: ConnId) -> bool {
+        self.conns.get(id).is_some_and(|conn| conn.outbox.len() <= OUTBOX_READ_MAX)
+    }
+
     fn echo(&mut self, now: Nanos, id: ConnId, probe: &Probe) {
         if !probe.echo {
             self.enqueue(id, &Frame::Probe(Probe { echo: true, t_echoed_ns: now, ..*probe }));
@@ -207,6 +214,12 @@ impl Hub {
         self.break_off(now, id, code::PROTOCOL, problem);
     }
 
+    /// Counts what is wrong in a datagram, which is of no use then.
+    fn refuse_datagram(&mut self) -> bool {
+        self.refusals.datagrams += 1;
+        false
+    }
+
     /// Takes in the frames of a datagram. What is wrong with it hurts nobody but its sender, who is not told.
     pub fn receive_datagram(&mut self, now: Nanos, from: SocketAddr, mut bytes: &[u8]) {
         let Some(&id) = self.datagram_peers.get(&from) else {
@@ -214,20 +227,34 @@ impl Hub {
             return;
         };
         let Some(client) = self.conns.get(id).and_then(|conn| conn.client) else { return };
+        let mut useless = 0;
         while !bytes.is_empty() {
             let Ok(Decoded::Frame { frame, consumed }) = self.decoder.decode(bytes) else {
                 self.refusals.datagrams += 1;
                 return;
             };
-            match frame {
-                Frame::Data(data) => match self.engine.ingest(now, client, &bytes[..consumed], &data) {
-                    Ok(()) | Err(IngestError::Policed(_) | IngestError::Rejected(_)) => {}
-                    Err(IngestError::UnknownFlow(flow)) if self.had(id, flow) => self.refusals.ended += 1,
-                    Err(_) => self.refusals.datagrams += 1,
-                },
-                Frame::Probe(probe) => self.echo(now, id, &probe),
-                _ => self.refusals.datagrams += 1,
+            if useless >= USELESS_MAX {
+                self.refusals.datagrams += 1;
+                return;
             }
+            let is_useful = match frame {
+                Frame::Data(data) => match self.engine.ingest(now, client, &bytes[..consumed], &data) {
+                    Ok(()) => true,
+                    Err(IngestError::Policed(_) | IngestError::Rejected(_)) => false,
+                    Err(IngestError::UnknownFlow(flow)) if self.had(id, flow) => {
+                        self.refusals.ended += 1;
+                        false
+                    }
+                    Err(_) => self.refuse_datagram(),
+                },
+                // Nobody can be held back here: who does not read its echoes gets no more of them.
+                Frame::Probe(probe) if self.has_room(id) => {
+                    self.echo(now, id, &probe);
+                    true
+                }
+                _ => self.refuse_datagram(),
+            };
+            useless += u32::from(!is_useful);
             bytes = &bytes[consumed..];
         }
     }

@@ -121,6 +121,12 @@ impl Hub {
         std::mem::take(&mut self.losses)
     }
 
+    /// The number now means another topic: nobody can be told what was lost on the earlier one.
+    pub(super) fn forget_losses(&mut self, topic: TopicId) {
+        self.note_losses();
+        self.losses.retain(|loss| loss.topic != topic);
+    }
+
     /// Puts connections to losses while they are known.
     pub(super) fn note_losses(&mut self) {
         for (Loss { client, topic, flow, cause }, count) in self.engine.drain_losses() {

@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use crate::hub::ConnId;
 
 /// Why most connections end.
-const GONE: &str = "closed by the client";
+pub(super) const GONE: &str = "closed by the client";
 
 /// What a read gave.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,6 +50,10 @@ pub(super) struct Link {
     pub(super) last: bool,
     /// Not read at the moment.
     pub(super) held: bool,
+    /// Why nothing can be written any more.
+    pub(super) muted: Option<String>,
+    /// The kernel watches it.
+    watched: bool,
     interest: epoll::EventFlags,
 }
 
@@ -67,6 +71,8 @@ impl Link {
             sent: 0,
             last: false,
             held: false,
+            muted: None,
+            watched: true,
             interest,
         })
     }
@@ -122,15 +128,45 @@ impl Link {
         }
     }
 
+    /// Whether only what the peer sent before it was gone is of interest.
+    pub(super) fn is_gone(&self) -> bool {
+        self.muted.is_some() || !self.watched
+    }
+
+    /// Nothing is written any more, since `reason`.
+    pub(super) fn mute(&mut self, reason: String) {
+        (self.unsent, self.sent) = (Vec::new(), 0);
+        self.muted = Some(reason);
+    }
+
+    /// The kernel would say again and again that the peer is gone: it is not asked before the rest is read.
+    pub(super) fn set_aside(&mut self, epoll: &OwnedFd) {
+        if std::mem::replace(&mut self.watched, false) {
+            let _ = epoll::delete(epoll, &self.fd);
+        }
+    }
+
     /// Tells the kernel what is waited for now.
     #[inline]
     pub(super) fn watch(&mut self, epoll: &OwnedFd) {
+        if !self.watched {
+            return self.watch_again(epoll);
+        }
         let input = if self.held { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
         let output = if self.is_blocked() { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
         if self.interest != input | output {
             self.interest = input | output;
             // It is in the set for as long as it lives.
             let _ = epoll::modify(epoll, &self.fd, epoll::EventData::new_u64(self.id.0), self.interest);
+        }
+    }
+
+    #[cold]
+    fn watch_again(&mut self, epoll: &OwnedFd) {
+        if !self.held {
+            self.interest = epoll::EventFlags::IN;
+            let data = epoll::EventData::new_u64(self.id.0);
+            self.watched = epoll::add(epoll, &self.fd, data, self.interest).is_ok();
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener, PathBuf),
+    Unix(UnixListener, SocketFile),
     Udp(UdpSocket),
 }
 
@@ -44,7 +44,7 @@ impl Listener {
         Ok(match self {
             Self::Tcp(listener) => format!("tcp://{}", listener.local_addr()?),
             Self::Udp(socket) => format!("udp://{}", socket.local_addr()?),
-            Self::Unix(_, path) => format!("unix://{}", path.display()),
+            Self::Unix(_, file) => format!("unix://{}", file.path.display()),
         })
     }
 
@@ -56,9 +56,9 @@ impl Listener {
                 tune(stream.as_fd(), from.ip().is_loopback())?;
                 Ok((stream.into(), format!("tcp://{from}")))
             }
-            Self::Unix(listener, path) => {
+            Self::Unix(listener, file) => {
                 let (stream, _) = listener.accept()?;
-                Ok((stream.into(), format!("unix://{}", path.display())))
+                Ok((stream.into(), format!("unix://{}", file.path.display())))
             }
             Self::Udp(_) => Err(io::ErrorKind::WouldBlock.into()),
         }
@@ -75,13 +75,30 @@ impl AsFd for Listener {
     }
 }
 
-impl Drop for Listener {
+/// The file of a Unix socket; it goes with the listener, unless somebody else has put another one there.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    /// Its device and number, if it was still there when it was looked for.
+    identity: Option<(u64, u64)>,
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), identity: identity(path) }
+    }
+}
+
+impl Drop for SocketFile {
     fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
-            // It may have been removed by somebody else.
-            let _ = std::fs::remove_file(path);
+        if self.identity.is_some() && self.identity == identity(&self.path) {
+            let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::symlink_metadata(path).ok().map(|there| (there.dev(), there.ino()))
 }
 
 /// No delay for small frames, and dead peers are noticed.
@@ -125,7 +142,7 @@ fn unix(path: &Path) -> io::Result<Listener> {
     let listener = UnixListener::bind(path)?;
     listener.set_nonblocking(true)?;
     rustix::net::listen(&listener, BACKLOG)?;
-    Ok(Listener::Unix(listener, path.to_owned()))
+    Ok(Listener::Unix(listener, SocketFile::new(path)))
 }
 
 /// Removes a socket file on which nobody listens, and nothing else.

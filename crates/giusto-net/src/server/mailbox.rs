@@ -15,16 +15,41 @@ use crate::hub::{Event, Hub, News};
 /// Something to be done by the data thread.
 type Call = Box<dyn FnOnce(&mut Hub, Nanos) + Send>;
 
-/// The data thread does not serve calls: it has stopped.
+/// The data thread does not serve calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the broker's data thread has stopped")]
-pub struct Gone;
+pub enum Gone {
+    /// Not yet.
+    #[error("the broker's data thread has not been started")]
+    NotStarted,
+    /// Not any more.
+    #[error("the broker's data thread has stopped")]
+    Stopped,
+}
 
-#[derive(Default)]
+/// What a call returns, once it is done.
+#[derive(Debug)]
+pub struct Answer<R>(mpsc::Receiver<R>);
+
+impl<R> Answer<R> {
+    /// Waits for it.
+    pub fn get(self) -> Result<R, Gone> {
+        self.0.recv().map_err(|_| Gone::Stopped)
+    }
+
+    /// Waits for it; there is still none when `timeout` is over.
+    pub fn wait(self, timeout: Duration) -> Result<Result<R, Self>, Gone> {
+        match self.0.recv_timeout(timeout) {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(mpsc::RecvTimeoutError::Timeout) => Ok(Err(self)),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(Gone::Stopped),
+        }
+    }
+}
+
 struct Calls {
     queue: VecDeque<Call>,
-    /// Nobody takes calls any more.
-    over: bool,
+    /// Whether somebody takes calls.
+    served: Result<(), Gone>,
     /// The thread is to stop, and may spend this long on what waits.
     stop: Option<Nanos>,
 }
@@ -65,7 +90,7 @@ impl Mailbox {
     pub(super) fn new(capacity: usize) -> io::Result<Self> {
         Ok(Self {
             capacity,
-            calls: Mutex::default(),
+            calls: Mutex::new(Calls { queue: VecDeque::new(), served: Err(Gone::NotStarted), stop: None }),
             room: Condvar::new(),
             work: Bell::new()?,
             events: Mutex::default(),
@@ -77,12 +102,10 @@ impl Mailbox {
     /// Has `call` done by the data thread, in the order in which calls come; waits only while too many do.
     pub(super) fn tell(&self, call: impl FnOnce(&mut Hub, Nanos) + Send + 'static) -> Result<(), Gone> {
         let mut calls = lock(&self.calls);
-        while calls.queue.len() >= self.capacity && !calls.over {
+        while calls.queue.len() >= self.capacity && calls.served.is_ok() {
             calls = self.room.wait(calls).unwrap_or_else(PoisonError::into_inner);
         }
-        if calls.over {
-            return Err(Gone);
-        }
+        calls.served?;
         calls.queue.push_back(Box::new(call));
         let first = calls.queue.len() == 1;
         drop(calls);
@@ -92,17 +115,17 @@ impl Mailbox {
         Ok(())
     }
 
-    /// The same, and waits for what it returns.
+    /// The same, for what it returns.
     pub(super) fn ask<R: Send + 'static>(
         &self,
         call: impl FnOnce(&mut Hub, Nanos) -> R + Send + 'static,
-    ) -> Result<R, Gone> {
+    ) -> Result<Answer<R>, Gone> {
         let (give, take) = mpsc::sync_channel(1);
         self.tell(move |hub, now| {
             // Nobody takes it if who asked has given up.
             let _ = give.send(call(hub, now));
         })?;
-        take.recv().map_err(|_| Gone)
+        Ok(Answer(take))
     }
 
     /// Asks the data thread to stop within `drain_ns`.
@@ -178,10 +201,15 @@ impl Mailbox {
         true
     }
 
+    /// Calls are taken from now on.
+    pub(super) fn open(&self) {
+        lock(&self.calls).served = Ok(());
+    }
+
     /// Nobody takes calls any more; those that wait fail.
     pub(super) fn close(&self) {
         let mut calls = lock(&self.calls);
-        calls.over = true;
+        calls.served = Err(Gone::Stopped);
         let unserved = std::mem::take(&mut calls.queue);
         drop(calls);
         drop(unserved);
@@ -190,7 +218,7 @@ impl Mailbox {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        lock(&self.calls).over
+        lock(&self.calls).served == Err(Gone::Stopped)
     }
 }
 

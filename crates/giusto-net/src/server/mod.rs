@@ -24,12 +24,12 @@ use listen::Listener;
 use mailbox::Mailbox;
 use turn::Turner;
 
-pub use mailbox::Gone;
+pub use mailbox::{Answer, Gone};
 
 /// How a server is made.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// The broker itself.
+    /// The broker itself; it carries datagrams if it listens for them.
     pub hub: HubConfig,
     /// `tcp://host:port`, `udp://host:port`, `unix:///path`.
     pub listen: Vec<String>,
@@ -97,11 +97,12 @@ pub struct Server {
 impl Server {
     /// Binds all addresses; serves from [`Server::start`] on.
     pub fn bind(config: ServerConfig) -> Result<Self, StartError> {
-        let hub = Hub::new(config.hub.clone())?;
         let mut listeners = Vec::new();
         for (index, address) in config.listen.iter().enumerate() {
             listeners.push(Listener::bind(&format!("listen[{index}]"), address)?);
         }
+        let datagrams = listeners.iter().any(|listener| matches!(listener, Listener::Udp(_)));
+        let hub = Hub::new(HubConfig { datagrams, ..config.hub.clone() })?;
         let addresses = listeners.iter().map(Listener::address).collect::<io::Result<_>>()?;
         let mailbox = Arc::new(Mailbox::new(config.hub.control_capacity)?);
         let turner = Turner::new(hub, config, listeners, Arc::clone(&mailbox))?;
@@ -112,8 +113,9 @@ impl Server {
     pub fn start(&self) -> Result<i32, StartError> {
         let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
         let Phase::Bound(turner) = std::mem::replace(&mut *phase, Phase::Over) else {
-            return Err(Gone.into());
+            return Err(Gone::Stopped.into());
         };
+        self.mailbox.open();
         let (give, take) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("giusto-data".into()).spawn(move || {
             // Nobody asks if the caller has given up.
@@ -121,7 +123,7 @@ impl Server {
             turner.run();
         })?;
         *phase = Phase::Running(thread);
-        take.recv().map_err(|_| Gone.into())
+        take.recv().map_err(|_| Gone::Stopped.into())
     }
 
     /// As bound, in the order in which they were given.
@@ -134,6 +136,14 @@ impl Server {
         &self,
         call: impl FnOnce(&mut Hub, Nanos) -> R + Send + 'static,
     ) -> Result<R, Gone> {
+        self.begin(call)?.get()
+    }
+
+    /// The same for those who have something else to do meanwhile.
+    pub fn begin<R: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut Hub, Nanos) -> R + Send + 'static,
+    ) -> Result<Answer<R>, Gone> {
         self.mailbox.ask(call)
     }
 

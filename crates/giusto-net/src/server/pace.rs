@@ -11,14 +11,13 @@ use crate::clock;
 pub(super) struct Pace {
     period_ns: Nanos,
     budget_ns: Nanos,
-    next_ns: Nanos,
 }
 
 impl Pace {
     /// Load-driven unless both are above 0.
     pub(super) fn new(period_ns: Nanos, budget_ns: Nanos) -> Self {
         let period_ns = if budget_ns > 0 { period_ns.max(0) } else { 0 };
-        Self { period_ns, budget_ns, next_ns: 0 }
+        Self { period_ns, budget_ns }
     }
 
     pub(super) fn is_timed(&self) -> bool {
@@ -26,20 +25,19 @@ impl Pace {
     }
 
     /// Waits for the next period; returns when its budget is spent.
-    pub(super) fn begin(&mut self) -> Nanos {
+    pub(super) fn begin(&self) -> Nanos {
         if !self.is_timed() {
             return Nanos::MAX;
         }
         let start_ns = self.next_start_ns(clock::now());
         sleep_until(start_ns);
-        start_ns.saturating_add(self.budget_ns)
+        // The budget is for serving: the time that the kernel takes to wake the thread is not part of it.
+        clock::now().saturating_add(self.budget_ns)
     }
 
     /// The first multiple of the period that has not begun yet.
-    fn next_start_ns(&mut self, now: Nanos) -> Nanos {
-        let upcoming = now.div_euclid(self.period_ns).saturating_add(1).saturating_mul(self.period_ns);
-        self.next_ns = upcoming.max(self.next_ns.saturating_add(self.period_ns).min(upcoming));
-        self.next_ns
+    fn next_start_ns(&self, now: Nanos) -> Nanos {
+        now.div_euclid(self.period_ns).saturating_add(1).saturating_mul(self.period_ns)
     }
 
     /// Whether the period is over: its budget is spent, or the last turn found nothing to do.
@@ -59,7 +57,7 @@ mod tests {
 
     #[test]
     fn periods_begin_at_multiples_that_have_not_begun() {
-        let mut pace = Pace::new(10, 3);
+        let pace = Pace::new(10, 3);
         assert_eq!(pace.next_start_ns(0), 10);
         assert_eq!(pace.next_start_ns(12), 20);
         assert_eq!(pace.next_start_ns(29), 30);

@@ -9,7 +9,7 @@ use giusto_core::id::Nanos;
 use rustix::event::epoll;
 use rustix::io::Errno;
 
-use super::link::{Input, Link, Output};
+use super::link::{GONE, Input, Link, Output};
 use super::listen::Listener;
 use crate::hub::{ConnId, Filled, Hold, Hub, code};
 
@@ -37,6 +37,8 @@ pub(super) struct Sockets {
     accepts_again_ns: Option<Nanos>,
     links: Vec<Option<Box<Link>>>,
     read_bytes: usize,
+    /// Nobody is read any more.
+    parting: bool,
     input: Vec<u8>,
     output: Vec<u8>,
 }
@@ -51,6 +53,7 @@ impl Sockets {
             accepts_again_ns: None,
             links: Vec::new(),
             read_bytes,
+            parting: false,
             // Room for a frame's start in front of what is read, and for any datagram.
             input: vec![0; read_bytes + SHARE_BYTES_MIN.max(1 << 16)],
             output: Vec::new(),
@@ -91,9 +94,9 @@ impl Sockets {
     // --- who comes and goes
 
     /// Accepts connections, or takes datagrams.
-    pub(super) fn welcome(&mut self, now: Nanos, hub: &mut Hub, index: usize) {
+    pub(super) fn welcome(&mut self, now: Nanos, hub: &mut Hub, index: usize, share_bytes: usize) {
         if let Some(Listener::Udp(socket)) = self.listeners.get(index) {
-            receive_datagrams(now, hub, socket, &mut self.input);
+            receive_datagrams(now, hub, socket, &mut self.input, share_bytes);
             return;
         }
         for _ in 0..ACCEPTS_MAX {
@@ -161,6 +164,27 @@ impl Sockets {
         }
     }
 
+    /// A client is gone that is not read at the moment: what it has sent before that is read later, up to its end.
+    pub(super) fn set_aside(&mut self, hub: &mut Hub, id: ConnId) {
+        if self.parting {
+            return self.drop_link(hub, id, GONE);
+        }
+        if let Some(link) = find(&mut self.links, id) {
+            link.set_aside(&self.epoll);
+        }
+    }
+
+    /// Nothing can be written to a client: what it has sent before that is still read, up to its end.
+    fn give_up(&mut self, hub: &mut Hub, id: ConnId, reason: String) {
+        if self.parting {
+            return self.drop_link(hub, id, &reason);
+        }
+        if let Some(link) = find(&mut self.links, id) {
+            link.mute(reason);
+            link.watch(&self.epoll);
+        }
+    }
+
     /// Whether the client is not read at the moment.
     pub(super) fn is_held(&mut self, id: ConnId) -> bool {
         self.link(id).is_some_and(|link| link.held)
@@ -168,7 +192,7 @@ impl Sockets {
 
     /// Whether every client has got its last frame.
     pub(super) fn have_said_all(&self) -> bool {
-        self.links.iter().flatten().all(|link| link.last && !link.is_blocked())
+        self.links.iter().flatten().all(|link| link.muted.is_some() || link.last && !link.is_blocked())
     }
 
     /// Whether no client is left.
@@ -177,20 +201,24 @@ impl Sockets {
     }
 
     fn link(&mut self, id: ConnId) -> Option<&mut Link> {
-        self.links.get_mut(id.slot())?.as_deref_mut().filter(|link| link.id == id)
+        find(&mut self.links, id)
     }
 
     /// Does not read a client, or does again.
     pub(super) fn hold(&mut self, id: ConnId, held: bool) {
-        if let Some(link) =
-            self.links.get_mut(id.slot()).and_then(Option::as_deref_mut).filter(|link| link.id == id)
-        {
+        if let Some(link) = find(&mut self.links, id) {
             link.held = held;
             link.watch(&self.epoll);
         }
     }
 
-    pub(super) fn hold_all(&mut self) {
+    /// Does not read anybody from now on.
+    pub(super) fn hold_all(&mut self, hub: &mut Hub) {
+        self.parting = true;
+        let gone = self.links.iter().flatten().filter(|link| link.is_gone());
+        for id in gone.map(|link| link.id).collect::<Vec<_>>() {
+            self.drop_link(hub, id, GONE);
+        }
         for link in self.links.iter_mut().flatten() {
             link.held = true;
             link.watch(&self.epoll);
@@ -201,12 +229,7 @@ impl Sockets {
 
     /// Reads a client once.
     pub(super) fn receive(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, share_bytes: usize) -> Hold {
-        let Some(link) = self.links.get_mut(id.slot()).and_then(Option::as_deref_mut) else {
-            return Hold::None;
-        };
-        if link.id != id {
-            return Hold::None;
-        }
+        let Some(link) = find(&mut self.links, id) else { return Hold::None };
         // A short start of a frame is put in front of what is read; a long one is appended to.
         let start = if link.partial.len() <= self.input.len() - share_bytes { link.partial.len() } else { 0 };
         self.input[..start].copy_from_slice(&link.partial[..start]);
@@ -214,6 +237,7 @@ impl Sockets {
             Input::Bytes(count) => count,
             Input::Nothing => return Hold::None,
             Input::End(reason) => {
+                let reason = link.muted.take().unwrap_or(reason);
                 self.drop_link(hub, id, &reason);
                 return Hold::None;
             }
@@ -243,30 +267,24 @@ impl Sockets {
 
     /// The socket takes bytes again.
     pub(super) fn unblock(&mut self, hub: &mut Hub, id: ConnId) {
-        let Some(link) = self.link(id).filter(|link| link.is_blocked()) else { return };
+        let Some(link) = find(&mut self.links, id).filter(|link| link.is_blocked()) else { return };
         match link.write_kept() {
             Output::Kept => {}
             Output::Sent => {
                 if link.last {
                     link.shut();
                 }
-                self.hold_as_is(id);
-                hub.touch(id);
+                link.watch(&self.epoll);
+                hub.mark(id);
             }
-            Output::End(reason) => self.drop_link(hub, id, &reason),
-        }
-    }
-
-    fn hold_as_is(&mut self, id: ConnId) {
-        if let Some(Some(link)) = self.links.get_mut(id.slot()) {
-            link.watch(&self.epoll);
+            Output::End(reason) => self.give_up(hub, id, reason),
         }
     }
 
     /// Writes once what waits for a client, unless its socket has not taken all of the last time.
     pub(super) fn flush(&mut self, now: Nanos, hub: &mut Hub, id: ConnId) {
-        let Some(Some(link)) = self.links.get_mut(id.slot()) else { return };
-        if link.id != id || link.is_blocked() || link.last {
+        let Some(link) = find(&mut self.links, id) else { return };
+        if link.is_blocked() || link.last || link.muted.is_some() {
             return;
         }
         if hub.datagram_address(id).is_some() {
@@ -279,12 +297,17 @@ impl Sockets {
             Output::Sent if link.last => link.shut(),
             Output::Sent => {}
             Output::Kept => link.watch(&self.epoll),
-            Output::End(reason) => self.drop_link(hub, id, &reason),
+            Output::End(reason) => self.give_up(hub, id, reason),
         }
         if self.output.capacity() > BUFFER_BYTES_MAX {
             self.output = Vec::new();
         }
     }
+}
+
+#[inline]
+fn find(links: &mut [Option<Box<Link>>], id: ConnId) -> Option<&mut Link> {
+    links.get_mut(id.slot())?.as_deref_mut().filter(|link| link.id == id)
 }
 
 /// Offers a link's own bytes to the hub.
@@ -306,10 +329,18 @@ fn keep(partial: &mut Vec<u8>, rest: &[u8]) {
     }
 }
 
-fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut [u8]) {
+/// Takes datagrams of all clients together, of `share_bytes` but for the one that exceeds it.
+fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut [u8], share_bytes: usize) {
+    let mut bytes = 0;
     for _ in 0..DATAGRAMS_MAX {
+        if bytes >= share_bytes {
+            return;
+        }
         match socket.recv_from(buffer) {
-            Ok((count, from)) => hub.receive_datagram(now, from, &buffer[..count]),
+            Ok((count, from)) => {
+                bytes += count;
+                hub.receive_datagram(now, from, &buffer[..count]);
+            }
             // An earlier datagram reached nobody: its sender finds out over TCP.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(_) => return,

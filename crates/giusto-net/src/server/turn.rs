@@ -4,7 +4,7 @@
 //! 2. **Read** each ready client once, at most `read_bytes`, less if many are ready: whole frames go into the hub.
 //! 3. **Calls** of the control plane, at most 256.
 //! 4. **Step** the engine, at most `turn_steps` quanta; more, up to 32 times that, if many clients get something, and
-//!    less if the queue of one has filled by half.
+//!    less if the queue of one has filled by half, or as many messages as that have been queued for all together.
 //! 5. **Flush**: each client that has something to send gets one write of at most 1 MiB. A client that is sent a
 //!    stream of messages may have to wait for seven more turns, so that short turns do not mean short writes.
 //! 6. **Timers**, then hand events over to the control plane.
@@ -13,7 +13,8 @@
 //! client that sends alone gets four times the steps: all that was read from it is forwarded at once.
 //! So no client, however fast, holds a turn for longer than its own bounded part. The load-driven thread takes turns
 //! while there is work; the time-driven one (S2 section IV-A) takes turns for at most `budget_ns` from each multiple of
-//! `period_ns` on, and sleeps between.
+//! `period_ns` on, and sleeps between. However small the budget is, one client is read and a few steps are taken in each
+//! period, and no write is put off to the next one.
 
 use std::collections::VecDeque;
 use std::io;
@@ -47,6 +48,8 @@ const STEPS_PER_WRITE: usize = 16;
 const STEPS_FACTOR_MAX: usize = 32;
 /// Least time for the last frames when the server stops.
 const PARTING_NS: Nanos = 100_000_000;
+/// Clients with frames that had to wait that are tried again in one turn.
+const RETRIES_MAX: usize = 64;
 /// Token of the control plane's bell.
 const BELL: u64 = u64::MAX;
 /// Tokens of listeners count down from here.
@@ -63,9 +66,9 @@ pub(super) struct Turner {
     /// Clients that have broken an offer, and when they are read again.
     penalties: VecDeque<(Nanos, ConnId)>,
     /// Clients with frames that the control plane had no room for.
-    busy: Vec<ConnId>,
-    /// There is something to do that no socket tells.
-    eager: bool,
+    busy: VecDeque<ConnId>,
+    /// How many of them are to be tried again: something that they may have waited for has happened.
+    retries: usize,
     /// Who was read last, and when it was somebody else than before.
     last_read: (ConnId, Nanos),
     /// The control plane has asked to stop.
@@ -103,8 +106,8 @@ impl Turner {
             mailbox,
             ready: Vec::with_capacity(READY_MAX),
             penalties: VecDeque::new(),
-            busy: Vec::new(),
-            eager: false,
+            busy: VecDeque::new(),
+            retries: 0,
             last_read: (ConnId(BELL), Nanos::MIN),
             stop_ns: None,
         })
@@ -113,7 +116,7 @@ impl Turner {
     /// Serves until it is asked to stop.
     pub(super) fn run(mut self) {
         let _last_word = LastWord(Arc::clone(&self.mailbox));
-        let mut pace = Pace::new(self.config.period_ns, self.config.budget_ns);
+        let pace = Pace::new(self.config.period_ns, self.config.budget_ns);
         while self.stop_ns.is_none() {
             let end_ns = pace.begin();
             loop {
@@ -136,16 +139,19 @@ impl Turner {
         self.read(now, end_ns);
         self.retry_busy(now);
         let stepped = self.step(now, end_ns);
-        self.flush();
+        self.flush(polling);
         self.expire(now);
-        // Who had to wait for the control plane can go on.
-        self.eager = self.mailbox.hand_over(self.hub.news()) && !self.busy.is_empty();
+        if self.mailbox.hand_over(self.hub.news()) {
+            // Who had to wait for the control plane can go on.
+            self.retries = self.busy.len();
+        }
         count == 0 && !stepped
     }
 
     /// How long nothing will happen by itself; `None` for ever.
     fn idle_ns(&self) -> Option<Nanos> {
-        if self.eager || self.hub.has_work() || self.hub.dirty_count() > 0 {
+        let retries = self.retries > 0 && !self.hub.is_deaf();
+        if retries || self.hub.has_work() || self.hub.dirty_count() > 0 {
             return Some(0);
         }
         let penalty = self.penalties.front().map(|&(at, _)| at);
@@ -166,13 +172,19 @@ impl Turner {
     }
 
     fn read(&mut self, now: Nanos, end_ns: Nanos) {
-        let ready = std::mem::take(&mut self.ready);
+        let mut ready = std::mem::take(&mut self.ready);
         let share_bytes = self.sockets.share_bytes(ready.len(), self.read_bytes(now));
+        if end_ns != Nanos::MAX {
+            // Time may not be enough for all: the first is another one in each turn.
+            let first = self.hub.turns() as usize % ready.len().max(1);
+            ready.rotate_left(first);
+        }
+        let mut has_read = false;
         for &(token, flags) in &ready {
             if token == BELL {
                 self.call();
             } else if LISTENERS - token < self.sockets.listeners() as u64 {
-                self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize);
+                self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize, share_bytes);
             } else {
                 let id = ConnId(token);
                 if flags.contains(epoll::EventFlags::OUT) {
@@ -181,29 +193,34 @@ impl Turner {
                 if flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR)
                     && self.sockets.is_held(id)
                 {
-                    self.sockets.drop_link(&mut self.hub, id, "closed by the client");
-                } else if flags != epoll::EventFlags::OUT && has_time(end_ns) {
+                    self.sockets.set_aside(&mut self.hub, id);
+                } else if flags != epoll::EventFlags::OUT && (!has_read || has_time(end_ns)) {
                     self.receive(now, id, share_bytes);
+                    has_read = true;
                 }
             }
         }
         self.ready = ready;
     }
 
+    #[inline]
     fn receive(&mut self, now: Nanos, id: ConnId, share_bytes: usize) {
         if self.last_read.0 != id {
             self.last_read = (id, now);
         }
-        match self.sockets.receive(now, &mut self.hub, id, share_bytes) {
+        let hold = self.sockets.receive(now, &mut self.hub, id, share_bytes);
+        if hold != Hold::None {
+            self.obey(now, id, hold);
+        }
+    }
+
+    /// Reads the client on, or not for a while.
+    fn obey(&mut self, now: Nanos, id: ConnId, hold: Hold) {
+        self.sockets.hold(id, hold != Hold::None);
+        match hold {
             Hold::None => {}
-            Hold::Penalty => {
-                self.sockets.hold(id, true);
-                self.penalties.push_back((now + self.config.penalty_ns, id));
-            }
-            Hold::Busy => {
-                self.sockets.hold(id, true);
-                self.busy.push(id);
-            }
+            Hold::Penalty => self.penalties.push_back((now + self.config.penalty_ns, id)),
+            Hold::Busy => self.busy.push_back(id),
         }
     }
 
@@ -216,28 +233,29 @@ impl Turner {
 
     /// Offers frames again that had to wait.
     fn retry_busy(&mut self, now: Nanos) {
-        if self.busy.is_empty() || self.hub.is_deaf() {
-            return;
-        }
-        for id in std::mem::take(&mut self.busy) {
-            self.sockets.hold(id, false);
-            if self.sockets.offer_again(now, &mut self.hub, id) == Hold::Busy {
-                self.sockets.hold(id, true);
-                self.busy.push(id);
+        for _ in 0..self.retries.min(RETRIES_MAX) {
+            if self.hub.is_deaf() {
+                return;
             }
+            self.retries -= 1;
+            let Some(id) = self.busy.pop_front() else { continue };
+            let hold = self.sockets.offer_again(now, &mut self.hub, id);
+            self.obey(now, id, hold);
         }
     }
 
     /// Spends quanta; whether there was something to spend them on.
     fn step(&mut self, now: Nanos, end_ns: Nanos) -> bool {
         let (mut steps, least) = (0, self.turn_steps(now));
-        while steps < self.steps_max(least) && self.hub.has_work() && !self.hub.is_crowded() {
+        let queued_max = self.config.turn_steps * STEPS_FACTOR_MAX;
+        let has_room = |hub: &Hub| !hub.is_crowded() && hub.queued_count() < queued_max;
+        while steps < self.steps_max(least) && self.hub.has_work() && has_room(&self.hub) {
             let now = clock::now();
-            if now > end_ns {
+            if now > end_ns && steps > 0 {
                 break;
             }
             let hub = &mut self.hub;
-            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| (hub.step(now) && !hub.is_crowded()).then_some(()));
+            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| (hub.step(now) && has_room(hub)).then_some(()));
             steps += STEPS_PER_LOOK;
         }
         if steps > 0 {
@@ -267,12 +285,17 @@ impl Turner {
         (STEPS_PER_WRITE * self.hub.ready_count()).clamp(least, self.config.turn_steps * STEPS_FACTOR_MAX)
     }
 
-    /// One write for each client that has something to send, unless more for it comes at once.
-    fn flush(&mut self) {
+    /// One write for each client that has something to send, unless more for it comes at once: but not in the next
+    /// period, if the thread is `timed`.
+    fn flush(&mut self, timed: bool) {
         for _ in 0..self.hub.dirty_count() {
             let Some(id) = self.hub.pop_dirty() else { return };
-            if !self.hub.defer(id) {
+            if timed || !self.hub.defer(id) {
                 self.sockets.flush(clock::now(), &mut self.hub, id);
+                if !self.busy.is_empty() && self.sockets.is_held(id) {
+                    // It may have waited for that.
+                    self.retries = self.busy.len();
+                }
             }
         }
     }
@@ -295,7 +318,7 @@ impl Turner {
     fn part(&mut self, drain_ns: Nanos) {
         let end_ns = clock::now().saturating_add(drain_ns);
         self.sockets.stop_listening();
-        self.sockets.hold_all();
+        self.sockets.hold_all(&mut self.hub);
         // Who has broken an offer is not read again either.
         self.penalties.clear();
         self.turn_until(end_ns, |turner| turner.hub.is_drained());
@@ -316,8 +339,11 @@ impl Turner {
             let now = clock::now();
             self.read(now, Nanos::MAX);
             self.step(now, Nanos::MAX);
-            self.flush();
+            self.flush(false);
             self.expire(now);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,9 @@ use crate::record::Batch;
 /// Topics whose status is taken at once: the data thread does nothing else meanwhile.
 const TOPICS_AT_ONCE: usize = 64;
 
+/// Signals are handled so often while an answer is waited for.
+const SLICE: Duration = Duration::from_millis(100);
+
 /// Where the data plane runs.
 pub(super) enum Place {
     /// In a thread of its own, with sockets.
@@ -56,7 +59,17 @@ impl PyDoor {
         call: impl FnOnce(&mut Hub, Nanos) -> R + Send + 'static,
     ) -> PyResult<R> {
         match &self.place {
-            Place::Thread(server) => py.detach(|| server.ask(call)).map_err(Raise::raise),
+            Place::Thread(server) => {
+                let mut answer = py.detach(|| server.begin(call)).map_err(Raise::raise)?;
+                loop {
+                    match py.detach(move || answer.wait(SLICE)).map_err(Raise::raise)? {
+                        Ok(answer) => return Ok(answer),
+                        // The thread of a broker with a long period may be asleep.
+                        Err(unanswered) => answer = unanswered,
+                    }
+                    py.check_signals()?;
+                }
+            }
             Place::Memory(memory) => Ok(hold(memory).ask(call)),
         }
     }
@@ -86,10 +99,11 @@ pub(super) fn hub_config(options: &Options<'_>) -> PyResult<HubConfig> {
         connections_max: options.whole("connections_max", 1..=1 << 24, default.connections_max)?,
         control_capacity: options.whole("control_capacity", 1..=1 << 24, default.control_capacity)?,
         grace_ns: default.grace_ns,
+        datagrams: default.datagrams,
     })
 }
 
-fn conn(value: &Bound<'_, PyAny>) -> PyResult<ConnId> {
+pub(super) fn conn(value: &Bound<'_, PyAny>) -> PyResult<ConnId> {
     whole("conn", value, 0..=u64::MAX).map(ConnId)
 }
 
@@ -320,7 +334,7 @@ fn wait(py: Python<'_>, server: &Server, timeout_ns: Option<Nanos>) -> PyResult<
     loop {
         let left_ns = end_ns.map(|end_ns| u64::try_from(end_ns - clock::now()).unwrap_or(0));
         match py.detach(|| server.events(left_ns.map(Duration::from_nanos))) {
-            Ok(events) if events.is_empty() && server.is_over() => return Err(Gone.raise()),
+            Ok(events) if events.is_empty() && server.is_over() => return Err(Gone::Stopped.raise()),
             Ok(events) => return Ok(events),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => py.check_signals()?,
             Err(error) => return Err(error.into()),
