@@ -24,7 +24,7 @@ const WRITE_BYTES: usize = 1 << 20;
 /// Datagrams read or written for one client in one turn.
 const DATAGRAMS_MAX: usize = 64;
 /// A client is read with at least this much, however many others are ready.
-const SHARE_BYTES_MIN: usize = 4_096;
+const SHARE_BYTES_MIN: usize = 8_192;
 /// What a shared buffer keeps when a large frame has gone.
 const BUFFER_BYTES_MAX: usize = 2 << 20;
 

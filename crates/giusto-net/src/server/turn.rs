@@ -1,7 +1,8 @@
 //! What the data thread does, again and again: one turn.
 //!
 //! 1. **Wait** until a socket or the control plane has something, or a timer is due. No wait while work is left.
-//! 2. **Read** each ready client once, at most `read_bytes`, less if many are ready: whole frames go into the hub.
+//! 2. **Read** each ready client once, of many only the next 32, at most `read_bytes`, less if many are ready: whole frames
+//!    go into the hub.
 //! 3. **Calls** of the control plane, at most 256.
 //! 4. **Step** the engine, at most `turn_steps` quanta; more, up to 32 times that, if many clients get something, and
 //!    less if the queue of one has filled by half, or as many messages as that have been queued for all together.
@@ -34,8 +35,9 @@ use crate::hub::{ConnId, Hold, Hub};
 
 /// Calls of the control plane in one turn.
 const CALLS_MAX: usize = 256;
-/// Sockets that one wait may report.
-const READY_MAX: usize = 256;
+/// Sockets that one wait may report; the others come first the next time. Few at a time, so that what was read is still in
+/// the cache when it is written.
+const READY_MAX: usize = 32;
 /// Steps between two looks at the clock.
 const STEPS_PER_LOOK: usize = 16;
 /// Clients that have been heard within this time share the turns.
@@ -43,7 +45,7 @@ const COMPANY_NS: Nanos = 100_000_000;
 /// Their turns are so many times shorter than configured; those of a client that is alone take as many times more steps.
 const PARTS: usize = 4;
 /// Steps for each client that something is to be written to, if there are many.
-const STEPS_PER_WRITE: usize = 16;
+const STEPS_PER_WRITE: usize = 64;
 /// So many times `turn_steps` at most.
 const STEPS_FACTOR_MAX: usize = 32;
 /// Least time for the last frames when the server stops.
