@@ -6,7 +6,6 @@ import ctypes
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 
@@ -98,7 +97,6 @@ def until_it_sleeps(task: int, connection: _core.Connection) -> None:
             is_asleep = stat.read().rpartition(") ")[2].startswith("S")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
 def test_a_signal_to_the_thread_that_writes_is_no_end(peer: tuple[_core.Connection, socket.socket]) -> None:
     connection, other = peer
     before = {int(task) for task in os.listdir("/proc/self/task")}

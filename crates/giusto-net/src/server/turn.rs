@@ -44,7 +44,9 @@ const STEPS_PER_LOOK: usize = 16;
 const COMPANY_NS: Nanos = 100_000_000;
 /// Their turns are so many times shorter than configured; those of a client that is alone take as many times more steps.
 const PARTS: usize = 4;
-/// Steps for each client that something is to be written to, if there are many.
+/// Clients that something is to be written to without a turn growing longer for it.
+const FEW: usize = 2;
+/// Steps for each of the others.
 const STEPS_PER_WRITE: usize = 64;
 /// So many times `turn_steps` at most.
 const STEPS_FACTOR_MAX: usize = 32;
@@ -284,7 +286,8 @@ impl Turner {
     /// A write costs as much as many steps: the more clients have something to be written, the more steps are taken
     /// before that.
     fn steps_max(&self, least: usize) -> usize {
-        (STEPS_PER_WRITE * self.hub.ready_count()).clamp(least, self.config.turn_steps * STEPS_FACTOR_MAX)
+        (STEPS_PER_WRITE * self.hub.ready_count().saturating_sub(FEW))
+            .clamp(least, self.config.turn_steps * STEPS_FACTOR_MAX)
     }
 
     /// One write for each client that has something to send, unless more for it comes at once: but not in the next
