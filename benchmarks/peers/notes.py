@@ -28,8 +28,9 @@ have a lower priority than the measured ones, or the figure would say how the ma
 between our own threads; the broker itself has the usual priority and competes with them. The
 columns *in the broker* are giusto's own account, over both windows: from the moment a message was
 read to the moment it was handed to the subscriber's socket. Once it
-was read, a message leaves with the turn of the data thread that read it: a turn reads at most 64
-KiB of each client, takes at most 128 steps and writes what they made. At the throughput of the same
+was read, a message leaves with the turn of the data thread that read it: while
+two clients send, a turn reads at most 16 KiB of each, takes at most 32 steps and writes what they made
+and what waits for the other, 256 messages at most. At the throughput of the same
 round that is the bound in the table of aims, as long as the machine leaves the processor to the
 broker. In the picture a dot is p50, and its line ends at p95.""",
     "stalled": """\

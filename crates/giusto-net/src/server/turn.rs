@@ -11,7 +11,7 @@
 //! 6. **Timers**, then hand events over to the control plane.
 //!
 //! Reads and steps are a quarter of that while several clients send, since each waits for the turns of the others. A
-//! client that sends alone gets four times the steps: all that was read from it is forwarded at once.
+//! client that sends alone is read four times as much, and gets the steps to forward all of that at once.
 //! So no client, however fast, holds a turn for longer than its own bounded part. The load-driven thread takes turns
 //! while there is work; the time-driven one (S2 section IV-A) takes turns for at most `budget_ns` from each multiple of
 //! `period_ns` on, and sleeps between. However small the budget is, one client is read and a few steps are taken in each
@@ -42,8 +42,12 @@ const READY_MAX: usize = 32;
 const STEPS_PER_LOOK: usize = 16;
 /// Clients that have been heard within this time share the turns.
 const COMPANY_NS: Nanos = 100_000_000;
-/// Their turns are so many times shorter than configured; those of a client that is alone take as many times more steps.
+/// Their turns are so many times shorter than configured.
 const PARTS: usize = 4;
+/// A client that sends alone is read so many times more than configured, since nobody waits for it,
+const LONE_READ: usize = 4;
+/// and gets so many times more steps.
+const LONE_STEPS: usize = 16;
 /// Clients that something is to be written to without a turn growing longer for it.
 const FEW: usize = 2;
 /// Steps for each of the others.
@@ -101,7 +105,7 @@ impl Turner {
         listeners: Vec<Listener>,
         mailbox: Arc<Mailbox>,
     ) -> io::Result<Self> {
-        let sockets = Sockets::new(config.read_bytes, listeners, LISTENERS)?;
+        let sockets = Sockets::new(config.read_bytes * LONE_READ, listeners, LISTENERS)?;
         sockets.watch_bell(mailbox.work_fd(), BELL)?;
         Ok(Self {
             config,
@@ -188,7 +192,9 @@ impl Turner {
             if token == BELL {
                 self.call();
             } else if LISTENERS - token < self.sockets.listeners() as u64 {
-                self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize, share_bytes);
+                // Datagrams are everybody's: nobody is alone there.
+                let bytes = share_bytes.min(self.config.read_bytes);
+                self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize, bytes);
             } else {
                 let id = ConnId(token);
                 if flags.contains(epoll::EventFlags::OUT) {
@@ -274,13 +280,14 @@ impl Turner {
     }
 
     fn read_bytes(&self, now: Nanos) -> usize {
-        if self.is_in_company(now) { self.config.read_bytes / PARTS } else { self.config.read_bytes }
+        let bytes = self.config.read_bytes;
+        if self.is_in_company(now) { bytes / PARTS } else { bytes * LONE_READ }
     }
 
     /// Alone, all that was read is forwarded while it is in the cache; in company the input stage has a choice.
     fn turn_steps(&self, now: Nanos) -> usize {
         let steps = self.config.turn_steps;
-        if self.is_in_company(now) { steps.div_ceil(PARTS) } else { steps * PARTS }
+        if self.is_in_company(now) { steps.div_ceil(PARTS) } else { steps * LONE_STEPS }
     }
 
     /// A write costs as much as many steps: the more clients have something to be written, the more steps are taken
