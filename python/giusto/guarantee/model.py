@@ -1,0 +1,137 @@
+"""What a bus under contract consists of, as far as its bounds depend on it: plain values without behaviour.
+
+Only what is *guarded* appears here: topics under contract, everybody who publishes on them, and what was
+promised. All other traffic is `Rest`: it is served when nothing guarded waits, so that it blocks for a
+while, once, however much of it there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from giusto.guarantee.costs import Costs
+from giusto.protocol import ShareTerms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """A flow: at most `burst` + (t + `jitter_ns`)·`count`/`period_ns` messages in any window of length t."""
+
+    client: str
+    topic: str
+    count: int
+    period_ns: int
+    burst: int = 1
+    jitter_ns: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """A need for a latency on one topic. A subscription with wildcards has one on each topic; `key` is its own."""
+
+    key: str
+    client: str
+    topic: str
+    max_latency_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allotted:
+    """A guarded topic: its share in the input stage, and how many clients get its messages."""
+
+    topic: str
+    share: ShareTerms = field(default_factory=ShareTerms)
+    fanout: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """The traffic that is not guarded: what its longest indivisible piece of work may be."""
+
+    fanout: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkTerms:
+    """The way between a program and the broker; a bandwidth of 0 is that of memory."""
+
+    delay_ns: int = 0
+    bits_per_second: int = 0
+
+    def ns(self, size_bytes: int) -> int:
+        """Delay and wire time of a message, rounded up."""
+        if self.bits_per_second == 0:
+            return self.delay_ns
+        return self.delay_ns - (-size_bytes * 8_000_000_000) // self.bits_per_second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """How the broker serves: from its configuration and its calibration, the same for all contracts."""
+
+    input: str = "twrr"
+    costs: Costs = field(default_factory=Costs)
+    fragment_bytes: int = 65_536
+    period_ns: int = 0
+    budget_ns: int = 0
+    slice_ns: int = 100_000
+    turn_steps: int = 8
+    link_in: LinkTerms = field(default_factory=LinkTerms)
+    link_out: LinkTerms = field(default_factory=LinkTerms)
+    include_stall: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is to become different, all of it or nothing. A topic that is `released` is not guarded any more."""
+
+    supplies: tuple[Supply, ...] = ()
+    supplies_gone: tuple[Supply, ...] = ()
+    demands: tuple[Demand, ...] = ()
+    demands_gone: tuple[Demand, ...] = ()
+    topics: tuple[Allotted, ...] = ()
+    released: tuple[str, ...] = ()
+    rest: Rest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A term of a bound: what it is, how long, and the label of the formula that it comes from."""
+
+    name: str
+    ns: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """The latency of a flow to any subscriber of its topic; the parts add up to it.
+
+    `topic_share` is r_k, the topic's part of the cells; `client_share` is θ_i, its client's part of the time.
+    """
+
+    client: str
+    topic: str
+    total_ns: int
+    parts: tuple[Part, ...]
+    topic_share: float
+    client_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """Why a change is refused: `why` is one of latency, overload; whose contract would break, and by what.
+
+    `bound_ns` is what it would have got, None if there is no bound at all. `own` says that the contract that
+    breaks is part of the change itself.
+    """
+
+    why: str
+    topic: str
+    client: str
+    asked_ns: int | None
+    bound_ns: int | None
+    own: bool
+    sentence: str
