@@ -439,6 +439,8 @@ class Plane(Door):
         read_bytes: int = 65_536,
         turn_steps: int = 128,
         penalty_ns: int = 1_000_000,
+        slice_ns: int = 100_000,
+        guarded_steps: int = 8,
         handshake_ns: int = 5_000_000_000,
         connections_max: int = 16_384,
         control_capacity: int = 4_096,
