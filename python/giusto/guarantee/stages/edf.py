@@ -49,6 +49,12 @@ class Task(NamedTuple):
     streams: tuple[Stream, ...]
     period_ns: int | None
 
+    @property
+    def is_too_far_apart(self) -> bool:
+        """Whether its tags are set farther apart than its messages come."""
+        together = self.together
+        return self.period_ns is not None and together.rate * together.quanta * self.period_ns > ONE
+
     def demand_ns(self, span_ns: int) -> int:
         """Service of what was read within a span of time."""
         found = sum(stream.passed_ns(span_ns) for stream in self.streams)
@@ -122,10 +128,7 @@ class Edf:
         if not self.tasks:
             return None
         for task in self.tasks:
-            if (
-                task.period_ns is not None
-                and task.together.rate * task.together.quanta * task.period_ns > ONE
-            ):
+            if task.is_too_far_apart:
                 return Breach("", task.topic)
         left, whole = delay.pace.left
         heaviest = max(self.tasks, key=lambda task: task.together.load)
