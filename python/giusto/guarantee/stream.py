@@ -16,6 +16,9 @@ from giusto.guarantee.model import Setting, Supply
 HEADER_BYTES = 56
 """Of a data frame, at most."""
 
+CREDIT_BYTES = 64
+"""A frame that gives a publisher its credit back; a quantum may bring one."""
+
 READ_BYTES = 16_384
 """What is read from one socket at once, at most."""
 
@@ -48,7 +51,7 @@ class Stream:
             bulk + supply.jitter_ns * supply.count,
             max(1, ceil_div(supply.size_bytes, setting.fragment_bytes)),
             costs.take_ns(supply.size_bytes) + reads * costs.turn_ns,
-            costs.serve_ns(supply.size_bytes, fanout) + costs.turn_ns,
+            costs.serve_ns(supply.size_bytes, fanout) + costs.write.ns(CREDIT_BYTES) + costs.turn_ns,
         )
 
     @property
