@@ -20,7 +20,14 @@ from giusto.guarantee.model import Setting
 from giusto.guarantee.record import Record
 from giusto.guarantee.stages.shelved import Curve, Shelved
 from giusto.guarantee.stages.stage import Response
-from giusto.guarantee.stages.weights import cell_ns, check_weight, flow_lane, promised_lanes, weight_of
+from giusto.guarantee.stages.weights import (
+    cell_ns,
+    check_weight,
+    flow_lane,
+    lumps_ns,
+    promised_lanes,
+    weight_of,
+)
 from giusto.guarantee.stream import Stream
 
 CELLS_MAX = 1 << 17
@@ -71,7 +78,7 @@ class Table:
     """The cycle as it is now: the cells of each topic with the work before them."""
 
     def __init__(self, topics: dict[str, Record], empty_ns: int) -> None:
-        self.empty_ns = empty_ns
+        self.empty_ns = empty_ns + sum(map(lumps_ns, topics.values()))
         order = sorted(topics, key=lambda name: place(topics[name]))
         self.number = {name: i for i, name in enumerate(order)}
         table, self.cells = positions(tuple(weight_of(topics[name]) for name in order))
@@ -140,4 +147,4 @@ class Smooth(Shelved[str]):
     def client_share(self, record: Record, stream: Stream) -> float:
         """One quantum in each cell of its topic."""
         places = self.curve(record.name)
-        return places.own * stream.serve_ns / places.cycle_ns
+        return places.own * stream.quantum_ns / places.cycle_ns

@@ -31,7 +31,12 @@ def check_weight(record: Record) -> None:
 
 def cell_ns(record: Record) -> int:
     """C_m: one quantum of each client."""
-    return sum(stream.serve_ns for stream in record.streams.values())
+    return sum(stream.quantum_ns for stream in record.streams.values())
+
+
+def lumps_ns(record: Record) -> int:
+    """What messages of several quanta add to that, once."""
+    return sum(stream.lump_ns for stream in record.streams.values())
 
 
 def budget_ns(setting: Setting, promise_ns: int, size_bytes: int) -> int:
