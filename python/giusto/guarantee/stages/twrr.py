@@ -96,7 +96,7 @@ class Twrr(Shelved[int]):
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """(T4) of one flow."""
-        lane = flow_lane(record, stream, self.setting)
+        lane = flow_lane(weight_of(record), 0, stream, self.setting)
         return self.curve(weight_of(record)).response(lane, delay, stream.quanta, "T4")
 
     def topic_share(self, record: Record) -> float:
