@@ -17,6 +17,8 @@
 //! `period_ns` on, and sleeps between. However small the budget is, one client is read and a few steps are taken in each
 //! period, and no write is put off to the next one.
 
+mod bench;
+
 use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
@@ -32,6 +34,8 @@ use super::pace::Pace;
 use super::sockets::Sockets;
 use crate::clock;
 use crate::hub::{ConnId, Hold, Hub};
+
+pub(crate) use bench::Bench;
 
 /// Calls of the control plane in one turn.
 const CALLS_MAX: usize = 256;
