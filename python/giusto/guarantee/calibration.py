@@ -22,7 +22,7 @@ from giusto.guarantee.costs import Costs
 from giusto.guarantee.fitting import fitted
 from giusto.guarantee.machine import Machine
 from giusto.guarantee.measured import Calibration, Point, Stalls, Work
-from giusto.guarantee.pooling import points_of
+from giusto.guarantee.pooling import points_of, stalled
 
 __all__ = ["Calibration", "Point", "Stalls", "Work", "fit", "load", "read", "save"]
 
@@ -34,20 +34,21 @@ def fit(
     date: datetime,
     seconds: float,
     stall_seconds: float,
-    away_max_ns: int = 0,
+    away_ns: Sequence[int] = (),
     percentile: float = 99.9,
     confidence: float = 95.0,
     here: Machine | None = None,
 ) -> Calibration:
     """The calibration that nanoseconds of each piece of work, and of stalls, amount to.
 
-    `away_max_ns` is the longest time for which the system ran something else in the midst of the work.
+    `away_ns` is for how long the system ran something else, each time that it did in the midst of the work.
     """
     points = points_of(samples, percentile, confidence)
     total = sum(point.samples for point in points)
     day = date.date().isoformat()
     basis = f"calibration of {day}, p{percentile:g} at {confidence:g} %, {total:,} samples"
-    stalls = summed_up(sorted(stalls_ns), stall_seconds, away_max_ns)
+    hits_ns = [*stalled(samples), *away_ns]
+    stalls = summed_up(sorted(stalls_ns), stall_seconds, hits_ns)
     return Calibration(
         date=date.isoformat(timespec="seconds"),
         seconds=seconds,
@@ -61,8 +62,8 @@ def fit(
     )
 
 
-def summed_up(ascending: Sequence[int], seconds: float, away_max_ns: int) -> Stalls:
-    """Percentiles of stalls in ascending order, and the longest, also of those that hit the work itself."""
+def summed_up(ascending: Sequence[int], seconds: float, hits_ns: Sequence[int]) -> Stalls:
+    """Percentiles of stalls in ascending order, and how many hit the work that was measured."""
     if not ascending:
         raise InvalidInput("stalls", "none", "at least one sample")
 
@@ -75,7 +76,8 @@ def summed_up(ascending: Sequence[int], seconds: float, away_max_ns: int) -> Sta
         p50_ns=at(50),
         p99_ns=at(99),
         p99_9_ns=at(99.9),
-        max_ns=max(ascending[-1], away_max_ns),
+        max_ns=max(ascending[-1], *hits_ns, 0),
+        hits=len(hits_ns),
     )
 
 

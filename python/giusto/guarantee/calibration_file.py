@@ -41,7 +41,7 @@ def calibration_in(path: Path) -> Calibration:
         stalls=Stalls(
             seconds=stalls.number("seconds"),
             samples=stalls.whole("samples", 1),
-            **{name: stalls.whole(name) for name in ("p50_ns", "p99_ns", "p99_9_ns", "max_ns")},
+            **{name: stalls.whole(name) for name in ("p50_ns", "p99_ns", "p99_9_ns", "max_ns", "hits")},
         ),
         costs=costs_of(top.inner("costs")),
     )

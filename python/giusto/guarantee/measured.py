@@ -44,7 +44,7 @@ class Point:
 class Stalls:
     """How late the machine let a thread run that wanted to, one sample for each millisecond of `seconds`.
 
-    The maximum is also over the stalls that hit the work which was measured.
+    `hits` is how many of them hit the work that was measured; `max_ns` is over these too.
     """
 
     seconds: float
@@ -53,6 +53,7 @@ class Stalls:
     p99_ns: int
     p99_9_ns: int
     max_ns: int
+    hits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

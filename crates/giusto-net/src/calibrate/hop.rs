@@ -1,7 +1,12 @@
 //! From the moment at which a program sends until another one that slept has the message in its hands.
+//!
+//! The other one needs a processor first. A short wait for it belongs to the way; a long one means that others keep it
+//! busy, which is a stall.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
@@ -15,6 +20,8 @@ use crate::clock;
 const STAMP_BYTES: usize = size_of::<Nanos>();
 /// Time for the other thread to fall asleep again.
 const PAUSE_NS: Nanos = 50_000;
+/// A wait for a processor that is not worth mentioning.
+const WAIT_NS: Nanos = 50_000;
 /// Only a failure takes that long.
 const WATCHDOG: Duration = Duration::from_secs(10);
 
@@ -31,29 +38,51 @@ pub(super) fn measure(size_bytes: usize, effort: Effort) -> io::Result<Vec<Serie
         pause(PAUSE_NS);
         message[..STAMP_BYTES].copy_from_slice(&clock::now().to_le_bytes());
         near.write_all(&message)?;
-        let delay_ns = delays.recv_timeout(WATCHDOG).map_err(|_| io::ErrorKind::TimedOut)?;
+        let span = delays.recv_timeout(WATCHDOG).map_err(|_| io::ErrorKind::TimedOut)?;
         rounds += 1;
         if rounds > WARM_UP {
-            series.push(Span::new(delay_ns));
+            series.push(span);
         }
     }
     Ok(vec![series])
 }
 
 /// A thread that sleeps until a message comes, and says how old it was. It ends with the connection.
-fn reader(mut stream: TcpStream, size_bytes: usize) -> io::Result<Receiver<Nanos>> {
+fn reader(mut stream: TcpStream, size_bytes: usize) -> io::Result<Receiver<Span>> {
     let (tell, delays) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
         let (mut message, mut stamp) = (vec![0; size_bytes], [0; STAMP_BYTES]);
+        let waits = Waits::new();
+        let mut waited_ns = waits.total_ns();
         while stream.read_exact(&mut message).is_ok() {
             let now = clock::now();
             stamp.copy_from_slice(&message[..STAMP_BYTES]);
-            if tell.send(now - Nanos::from_le_bytes(stamp)).is_err() {
+            let whole_ns = now - Nanos::from_le_bytes(stamp);
+            let away_ns = (waits.total_ns() - waited_ns - WAIT_NS).clamp(0, whole_ns);
+            if tell.send(Span { whole_ns, away_ns }).is_err() {
                 return;
             }
+            waited_ns = waits.total_ns();
         }
     })?;
     Ok(delays)
+}
+
+/// For how long the calling thread has waited for a processor, as far as the kernel says.
+struct Waits(Option<File>);
+
+impl Waits {
+    fn new() -> Self {
+        Self(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    fn total_ns(&self) -> Nanos {
+        let mut text = [0; 64];
+        let count = self.0.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
+        // Time on a processor, time of waiting for one, how often.
+        let fields = std::str::from_utf8(&text[..count]).unwrap_or_default().split_whitespace();
+        fields.skip(1).find_map(|field| field.parse().ok()).unwrap_or(0)
+    }
 }
 
 /// Waits without sleeping: the sender of a message is awake.

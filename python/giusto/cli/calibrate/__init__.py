@@ -82,7 +82,7 @@ def measured(seconds: float, percentile: float, confidence: float) -> Calibratio
     return calibration.fit(
         findings.samples,
         findings.stalls_ns,
-        away_max_ns=findings.away_max_ns,
+        away_ns=findings.away_ns,
         date=start,
         seconds=seconds,
         stall_seconds=findings.stall_spent_ns / 1e9,

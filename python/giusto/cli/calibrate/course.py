@@ -87,7 +87,7 @@ class Findings:
     samples: dict[Work, list[int]] = field(default_factory=lambda: defaultdict(list))
     stalls_ns: list[int] = field(default_factory=list)
     stall_spent_ns: int = 0
-    away_max_ns: int = 0
+    away_ns: list[int] = field(default_factory=list)
 
     def add(self, task: Task, found: Measured) -> int:
         """Keep samples; returns how many there were of the kind that has least."""
@@ -95,7 +95,7 @@ class Findings:
             if whole_ns:
                 worked = (whole - away for whole, away in zip(whole_ns, away_ns, strict=True))
                 self.samples[task.work(kind)].extend(worked)
-                self.away_max_ns = max(self.away_max_ns, *away_ns)
+                self.away_ns.extend(filter(None, away_ns))
         return min((len(whole_ns) for whole_ns, _ in found.values() if whole_ns), default=0)
 
 
@@ -123,5 +123,5 @@ def watch(total_ns: int, measure: Measure, findings: Findings) -> Iterator[int]:
 
 def cut(total_ns: int) -> list[int]:
     """A time in equal parts, none too long."""
-    parts = -(-total_ns // SLICE_NS_MAX)
+    parts = max(1, -(-total_ns // SLICE_NS_MAX))
     return [total_ns // parts] * parts

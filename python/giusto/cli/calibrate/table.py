@@ -43,7 +43,7 @@ def heading(found: Calibration) -> Text:
 
 def messages(found: Calibration) -> Table:
     """What a message costs the broker, by size; T_q also by the number of subscribers."""
-    table = made_table("a message of", "take", "write", *(f"T_q, {n} sub." for n in FANOUTS))
+    table = made_table("a message of", "take", "write", *(f"T_q {n}" for n in FANOUTS))
     costs, of = found.costs, points_by_kind(found)
     for size in sorted({point.work.size_bytes for point in of["take"]}):
         quanta = (micros(costs.serve_ns(size, n)) for n in FANOUTS)
@@ -54,7 +54,7 @@ def messages(found: Calibration) -> Table:
             *quanta,
         )
     table.caption = (
-        "µs: median → cost; T_q, a quantum, as admission computes it from the lines above all points"
+        "µs: median → cost, ! from too few samples; T_q n: a quantum for n subscribers, as admission has it"
     )
     table.caption_justify = "left"
     return table
