@@ -28,8 +28,6 @@ use giusto_core::id::Nanos;
 use series::Effort;
 pub use series::Series;
 
-/// Bytes that one read of a client under contract takes at most.
-const READ_BYTES: usize = 16_384;
 /// Operations before the first that counts: memory has been taken by then.
 const WARM_UP: usize = 16;
 

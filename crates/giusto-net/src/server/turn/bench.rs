@@ -1,4 +1,4 @@
-//! A turn in pieces, so that each can be timed: the data thread's own code without the thread.
+//! The guarded part of a turn in pieces, so that each can be timed: the data thread's own code without the thread.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -8,17 +8,20 @@ use std::time::{Duration, Instant};
 use giusto_core::frame::{Frame, Hello, LIMIT_BYTES, VERSION};
 use giusto_core::id::Nanos;
 
-use super::Turner;
+use super::{Turner, report};
 use crate::clock;
 use crate::hub::{ConnId, Hub};
 use crate::server::listen::Listener;
 use crate::server::mailbox::Mailbox;
 use crate::server::{ServerConfig, StartError};
 
+/// Bytes of one read and of one write, as in a turn while topics are guarded.
+const READ_BYTES: usize = 16 << 10;
+const WRITE_BYTES: usize = 64 << 10;
 /// Only a failure takes that long.
 const WATCHDOG: Duration = Duration::from_secs(10);
 
-/// A broker on a free port of the loopback whose turns are taken piece by piece.
+/// A broker on a free port of the loopback whose turns are taken piece by piece. Its topics have to be guarded.
 pub(crate) struct Bench {
     turner: Turner,
     address: String,
@@ -71,10 +74,11 @@ impl Bench {
         }
     }
 
-    /// The first pieces of a turn for one client: looks which sockets are ready, and reads it once.
-    pub(crate) fn read(&mut self, id: ConnId, bytes: usize) {
+    /// The first pieces of a turn for one client: looks which sockets are ready, and which are urgent, and reads it once.
+    pub(crate) fn read(&mut self, id: ConnId) {
         self.turner.wait(Some(0));
-        self.turner.receive(clock::now(), id, bytes);
+        report(&self.turner.sockets.sets().urgent, Some(0), &mut self.turner.urgent_ready);
+        self.turner.receive(clock::now(), id, READ_BYTES);
     }
 
     /// Reads a client again that has broken an offer, without its penalty.
@@ -86,15 +90,15 @@ impl Bench {
     /// One quantum, and who has something to send after it.
     pub(crate) fn step(&mut self) -> bool {
         let now = clock::now();
-        let stepped = self.turner.hub.step(now);
-        self.turner.hub.gather(now);
+        let stepped = self.turner.hub.step_guarded(now);
+        self.turner.hub.gather_guarded(now);
         stepped
     }
 
     /// The next client that has something to be sent gets one write.
     pub(crate) fn write(&mut self) -> Option<ConnId> {
-        let id = self.turner.hub.pop_dirty()?;
-        self.turner.sockets.flush(clock::now(), &mut self.turner.hub, id);
+        let id = self.turner.hub.pop_dirty_guarded()?;
+        self.turner.sockets.flush_guarded(clock::now(), &mut self.turner.hub, id, WRITE_BYTES);
         Some(id)
     }
 
