@@ -23,6 +23,8 @@ The arguments are attributes of the same names. All of them can be pickled.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 
 class GiustoError(Exception):
     """Root of the tree: `except GiustoError` catches everything that giusto raises on purpose."""
@@ -137,6 +139,29 @@ class ProtocolError(GiustoError):
 
 class Overload(GiustoError):
     """More traffic than the policy can ever serve: no bound exists."""
+
+
+def milliseconds(ns: int) -> str:
+    """Every digit: a value that was rounded down would be refused again."""
+    whole, part = divmod(ns, 1_000_000)
+    return f"{whole}.{part:06}".rstrip("0").rstrip(".") + " ms"
+
+
+class Nearest(NamedTuple):
+    """What could be granted instead: the smallest `max_latency`, the largest rate; None if nothing helps."""
+
+    max_latency_ns: int | None = None
+    count: int | None = None  # type: ignore[assignment]  # not the method of tuples
+    period_ns: int | None = None
+
+    def __str__(self) -> str:
+        ways = []
+        if self.max_latency_ns is not None:
+            ways.append(f"a max_latency of {milliseconds(self.max_latency_ns)}")
+        if self.count is not None and self.period_ns is not None:
+            messages = "message" if self.count == 1 else "messages"
+            ways.append(f"at most {self.count} {messages} per {milliseconds(self.period_ns)}")
+        return ", or ".join(ways) or "nothing"
 
 
 class Refused(GiustoError):
