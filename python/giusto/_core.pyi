@@ -12,6 +12,17 @@ SOURCE_DIGEST: str
 PROFILE: str
 VERSION: str
 
+# --- calibration
+
+def measure(
+    task: str,
+    *,
+    duration_ns: int,
+    size_bytes: int | None = None,
+    count: int | None = None,
+    samples_max: int | None = None,
+) -> dict[str, tuple[list[int], list[int]]]: ...
+
 # --- frames
 
 FRAME_LIMIT_BYTES: int

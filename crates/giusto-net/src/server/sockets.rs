@@ -210,6 +210,11 @@ impl Sockets {
         self.link(id).is_some_and(|link| link.held)
     }
 
+    /// Whether bytes wait for the client's socket.
+    pub(super) fn is_blocked(&mut self, id: ConnId) -> bool {
+        self.link(id).is_some_and(|link| link.is_blocked())
+    }
+
     /// Whether every client has got its last frame.
     pub(super) fn have_said_all(&self) -> bool {
         self.links.iter().flatten().all(|link| link.muted.is_some() || link.last && !link.is_blocked())

@@ -18,6 +18,7 @@
 //! `period_ns` on, and sleeps between. However small the budget is, one client is read and a few steps are taken in each
 //! period, and no write is put off to the next one.
 
+mod bench;
 mod guarded;
 
 use std::collections::VecDeque;
@@ -37,6 +38,8 @@ use super::sockets::{Amount, Sockets};
 use crate::clock;
 use crate::hub::{ConnId, Hold, Hub};
 use guarded::Rest;
+
+pub(crate) use bench::Bench;
 
 /// Calls of the control plane in one turn.
 const CALLS_MAX: usize = 256;
