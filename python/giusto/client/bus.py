@@ -349,7 +349,7 @@ class Bus(AnyBus):
     def _lose(self, loss: tuple[str, int, int]) -> None:
         if self._closing.is_set():
             return
-        reason = self._note_loss(loss)
+        reason = self._note_loss(loss, again=self._restorer is not None)
         if self._restorer is not None:
             return
         if self._connected is None or not self._reconnects:

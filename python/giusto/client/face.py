@@ -118,12 +118,16 @@ class AnyBus:
         for request in self._ledger.take_undo():
             self._native.send(encode(request))
 
-    def _note_loss(self, loss: tuple[str, int, int]) -> str:
-        """Give the connection up; the reason, in the broker's own words if it gave some."""
+    def _note_loss(self, loss: tuple[str, int, int], *, again: bool) -> str:
+        """Give the connection up; the reason, in the broker's own words if it gave some.
+
+        An attempt to restore it that fails is told only if messages were lost with it.
+        """
         reason = self._ledger.closing or loss[0]
         unsent = self._native.give_up(reason)
         self._ledger.fail_requests(Closed(f"connection lost: {reason}"))
-        self._untold.append(Lost(reason, unsent, loss[2]))
+        if not again or unsent or loss[2]:
+            self._untold.append(Lost(reason, unsent, loss[2]))
         return reason
 
     def _note_restored(self, connected: Connected, restored: Restored) -> None:

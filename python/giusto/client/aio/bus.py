@@ -377,7 +377,7 @@ class Bus(AnyBus):
 
     def _lose(self, loss: tuple[str, int, int]) -> None:
         self._unwatch()
-        reason = self._note_loss(loss)
+        reason = self._note_loss(loss, again=self._restoring is not None)
         if self._restoring is not None or self._ended is not None:
             return
         if self._connected is None or not self._reconnects:
