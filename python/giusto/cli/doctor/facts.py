@@ -172,7 +172,8 @@ def port_state(address: str) -> str:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             return taken_by(host, port)
-        # Also an address of another machine: nothing here can listen there.
+        if error.errno == errno.EADDRNOTAVAIL:
+            return "not an address of this machine"
         return error.strerror or str(error)
 
 
