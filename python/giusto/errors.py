@@ -204,14 +204,16 @@ class Closed(GiustoError, ConnectionError):
 
 
 class TimedOut(GiustoError, TimeoutError):
-    """What was waited for did not happen in time."""
+    """What was waited for did not happen in time; without a time, it never will on a bus in memory."""
 
-    def __init__(self, what: str, after_ns: int) -> None:
+    def __init__(self, what: str, after_ns: int | None) -> None:
         super().__init__(what, after_ns)
         self.what = what
         self.after_ns = after_ns
 
     def __str__(self) -> str:
+        if self.after_ns is None:
+            return f"{self.what}: nothing is under way"
         return f"{self.what}: nothing after {self.after_ns / 1e9:g} s"
 
 

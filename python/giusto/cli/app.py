@@ -36,9 +36,10 @@ def giusto(
     """Publish/subscribe in strict time.
 
     \b
-    Start with two terminals:
+    Start with three terminals, and one of these in each:
       giusto broker
-      giusto sub 'ward/#'       and elsewhere: giusto pub ward/3/alarm 'SpO2 low'
+      giusto sub 'ward/#'
+      giusto pub ward/3/alarm 'SpO2 low'
     """
 
 

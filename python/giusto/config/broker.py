@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from giusto import _core
+from giusto.config.settings import BROKER
 from giusto.contract import show_ns
 from giusto.errors import InvalidInput
 from giusto.protocol import ShareTerms
@@ -74,10 +75,16 @@ class BrokerConfig:
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.listen, str):
+            raise InvalidInput("broker.listen", self.listen, f'a tuple of addresses: ("{self.listen}",)')
+        for key in ("listen", "input", "output", "overflow", "mode"):
+            BROKER[key].read(getattr(self, key), f"broker.{key}")
         if not any(address.startswith(("tcp://", "unix://")) for address in self.listen):
             expected = "a tcp:// or unix:// address too, where clients say who they are"
             raise InvalidInput("broker.listen", ", ".join(self.listen), expected)
         if self.mode == "time":
+            if not self.period_ns and not self.budget_ns:
+                raise InvalidInput("broker.mode", "time", "--period and --budget, or the settings, beside it")
             if self.period_ns <= 0:
                 raise InvalidInput(
                     "broker.period", show_ns(self.period_ns), 'a period, as mode = "time" says'
