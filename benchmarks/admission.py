@@ -95,6 +95,12 @@ def admission_ms(book: Book, rng: random.Random, number: int) -> float:
     return (time.perf_counter() - start) * 1e3
 
 
+def report(case: str, value: float) -> None:
+    """One figure as a line of JSON."""
+    figure = {"bench": "admission", "case": case, "value": round(value, 3), "unit": "ms"}
+    print(json.dumps(figure), flush=True)
+
+
 def main() -> None:
     """Every policy and size."""
     for topics, publishers, contracts in SIZES:
@@ -103,13 +109,7 @@ def main() -> None:
             book = filled(policy, topics, publishers, contracts)
             rng = random.Random(1)
             value = statistics.median(admission_ms(book, rng, number) for number in range(ROUNDS))
-            figure = {
-                "bench": "admission",
-                "case": f"{case} | {policy}",
-                "value": round(value, 3),
-                "unit": "ms",
-            }
-            print(json.dumps(figure), flush=True)
+            report(f"{case} | {policy}", value)
 
 
 if __name__ == "__main__":
