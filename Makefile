@@ -5,11 +5,13 @@
 #   PYTHON  the interpreter that makes the environment   (python3)
 #   VENV    where the environment is                     (.venv)
 #   PEERS   options of bench-peers, such as "--rounds 3 --only flood"; "--help" lists them
+#   MINUTES, SOAK how long `make soak` plays (10), and its options; SOAK=--help lists them
 #   FUZZ_SECONDS  how long `make fuzz` looks              (600)
 
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 600
+MINUTES ?= 10
 
 SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
@@ -36,6 +38,10 @@ bench: build ## measure speed (release build) and write docs/benchmarks.md
 bench-peers: build ## measure giusto beside other brokers and write docs/benchmarks-peers.md
 	@sh tools/environment.sh peers
 	@$(PY) -m benchmarks.peers $(PEERS)
+
+.PHONY: soak
+soak: build ## contracts under fire for MINUTES (10): observed maxima against bounds, fails if a miss is ours
+	@$(PY) -m benchmarks.soak --minutes $(MINUTES) $(SOAK)
 
 ##@ Work on it
 

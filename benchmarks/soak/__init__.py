@@ -1,0 +1,1 @@
+"""Contracts under fire: a live broker, floods, stalls and broken offers beside it: `make soak`."""
