@@ -174,11 +174,9 @@ class Refused(GiustoError):
         self.nearest = found
 
     def __str__(self) -> str:
-        return (
-            self.reason
-            if self.nearest is None
-            else f"{self.reason}; the nearest that is possible: {self.nearest}"
-        )
+        if self.nearest is None or self.why in ("max_sep", "rate"):
+            return self.reason
+        return f"{self.reason}; the nearest that is possible: {self.nearest}"
 
 
 class NotKept(GiustoError):
@@ -190,7 +188,7 @@ class NotKept(GiustoError):
         self.problem = problem
 
     def __str__(self) -> str:
-        return f"contracts cannot be kept in {self.path}: {self.problem}; see that it can be written, and ask again"
+        return f"contracts cannot be kept in {self.path}: {self.problem}; make room for them and ask again"
 
 
 class Unreachable(GiustoError, ConnectionError):

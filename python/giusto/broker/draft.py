@@ -14,9 +14,9 @@ REST_LEAST = Rest(fanout=64, size_bytes=65_536)
 
 @dataclass(slots=True)
 class Draft:
-    """Flows, demands and topics that come, change and go; of other traffic what it `asks`, and what it gets."""
+    """Flows, demands and topics that come, change and go; what other traffic `asks`, and what it gets."""
 
-    holdings: list[Holding] = field(default_factory=list)
+    holdings: dict[tuple[str, str], Holding] = field(default_factory=dict)
     ended: list[Holding] = field(default_factory=list)
     demands: list[tuple[Contract, str]] = field(default_factory=list)
     demands_gone: list[tuple[Contract, str]] = field(default_factory=list)
@@ -30,8 +30,11 @@ class Draft:
 
     def count(self, new: Holding, old: Holding | None) -> None:
         """A flow counts from now on, in the place of what counted for it before."""
+        place = (new.client, new.topic)
+        if place in self.holdings:
+            return
         if old is None or old.until_ns is not None or old.supply != new.supply:
-            self.holdings.append(new)
+            self.holdings[place] = new
         if old is not None and old.supply != new.supply:
             self.ended.append(old)
 
@@ -40,9 +43,7 @@ class Draft:
         gone = {(one.client, one.topic) for one in self.ended}
         return Change(
             supplies=tuple(
-                one.supply
-                for one in self.holdings
-                if (one.client, one.topic) not in known or (one.client, one.topic) in gone
+                one.supply for place, one in self.holdings.items() if place not in known or place in gone
             ),
             supplies_gone=tuple(one.supply for one in self.ended),
             demands=_demands(self.demands),
@@ -60,15 +61,14 @@ def _demands(pairs: list[tuple[Contract, str]]) -> tuple[Demand, ...]:
 def rest_of(fanout: int, size_bytes: int) -> Rest:
     """Other traffic, rounded up to powers of two, so that it seldom changes."""
     return Rest(
-        fanout=max(REST_LEAST.fanout, _power(fanout)), size_bytes=max(REST_LEAST.size_bytes, _power(size_bytes))
+        fanout=max(REST_LEAST.fanout, _power(fanout)),
+        size_bytes=max(REST_LEAST.size_bytes, _power(size_bytes)),
     )
 
 
 def larger(one: Rest, other: Rest) -> Rest:
     """Both of them."""
-    return Rest(
-        fanout=max(one.fanout, other.fanout), size_bytes=max(one.size_bytes, other.size_bytes)
-    )
+    return Rest(fanout=max(one.fanout, other.fanout), size_bytes=max(one.size_bytes, other.size_bytes))
 
 
 def _power(number: int) -> int:

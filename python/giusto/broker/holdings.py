@@ -32,7 +32,7 @@ class Holding:
         return self.supply.topic
 
 
-def holding(client: str, topic: str, offer: Offer, tolerance_ns: int) -> Holding:
+def holding(client: str, topic: str, offer: Offer, tolerance_ns: int, until_ns: int | None = None) -> Holding:
     """A flow as it counts: what its bucket lets through. The offer must have a limit."""
     assert offer.limit is not None
     count, period_ns = offer.limit
@@ -45,7 +45,7 @@ def holding(client: str, topic: str, offer: Offer, tolerance_ns: int) -> Holding
         jitter_ns=offer.jitter_ns + tolerance_ns,
         size_bytes=size_of(offer),
     )
-    return Holding(supply, offer)
+    return Holding(supply, offer, until_ns)
 
 
 def size_of(offer: Offer) -> int:

@@ -159,3 +159,4 @@ class World:
         if then_ns >= self._losses_ns:
             self._losses_ns = then_ns + LOSSES_NS
             self._control.report_losses()
+            self._control.tend()
