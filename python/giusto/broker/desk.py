@@ -194,7 +194,7 @@ class Desk:
             change = guarded.change(draft, larger(guarded.rest_beside(draft), draft.asks))
             objection = guarded.book.decide(change)
         if objection is not None:
-            raise refusal(objection, guarded.book.nearest(change))
+            raise refusal(objection, change, guarded.book.nearest(change))
         draft.rest = change.rest
         return draft
 

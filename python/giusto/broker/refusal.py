@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from giusto.errors import Nearest, Refused
-from giusto.guarantee.model import Objection
+from giusto.guarantee.model import Change, Objection
 
 
-def refusal(objection: Objection, nearest: Nearest) -> Refused:
+def refusal(objection: Objection, change: Change, nearest: Nearest) -> Refused:
     """The refusal: for its own latency, for the promises of others, or because no bound exists at all."""
     why = objection.why if objection.own or objection.why == "overload" else "others"
-    return Refused(why, objection.sentence, None if nearest == Nearest() else nearest)
+    found = None if nearest == Nearest() else nearest
+    return Refused(why, objection.sentence + _rest(change), found)
+
+
+def _rest(change: Change) -> str:
+    """What to do about other traffic that is in the way."""
+    rest = change.rest
+    if rest is None or change != Change(rest=rest):
+        return ""
+    size = f"messages of {rest.size_bytes:,} bytes to {rest.fanout} clients"
+    return f", if {size} can come in between: offer a smaller max_size, or use fewer subscribers"

@@ -71,6 +71,10 @@ class RecordingPlane:
             return False
         return True
 
+    def guard(self, topics: Sequence[int], guarded: bool) -> list[int]:
+        self.calls.append(("guard" if guarded else "unguard", *topics))
+        return [topic for topic in topics if self.engine.guard(topic, guarded)]
+
     def allot(self, topic: int, share: _core.Share) -> None:
         self.engine.allot(topic, share)
 
