@@ -194,7 +194,9 @@ class Desk:
             change = guarded.change(draft, larger(guarded.rest_beside(draft), draft.asks))
             objection = guarded.book.decide(change)
         if objection is not None:
-            raise refusal(objection, change, guarded.book.nearest(change))
+            nearest = guarded.book.nearest(change)
+            own = objection.own and draft.contract is not None
+            raise refusal(objection, change, nearest, own=own)
         draft.rest = change.rest
         return draft
 

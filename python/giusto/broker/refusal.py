@@ -6,9 +6,12 @@ from giusto.errors import Nearest, Refused
 from giusto.guarantee.model import Change, Objection
 
 
-def refusal(objection: Objection, change: Change, nearest: Nearest) -> Refused:
-    """The refusal: for its own latency, for the promises of others, or because no bound exists at all."""
-    why = objection.why if objection.own or objection.why == "overload" else "others"
+def refusal(objection: Objection, change: Change, nearest: Nearest, *, own: bool) -> Refused:
+    """The refusal: for its own latency, for the promises of others, or because no bound exists at all.
+
+    Only who asks for a latency has an `own` one: of a publisher everything that is promised is others'.
+    """
+    why = objection.why if own or objection.why == "overload" else "others"
     found = None if nearest == Nearest() else nearest
     return Refused(why, objection.sentence + _rest(change), found)
 

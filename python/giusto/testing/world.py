@@ -66,11 +66,12 @@ class World:
         self._clients[conn] = (native, attend)
         return conn
 
-    def leave(self, conn: int) -> None:
-        """A client's connection ends; what it sent before still arrives."""
+    def leave(self, conn: int, last: bytes = b"") -> None:
+        """A client's connection ends; what it sent before still arrives, and its last words."""
         if conn in self._clients:
             self._collect()
             self._arrive_last(conn)
+            self._plane.feed(self.now_ns, conn, last)
             del self._clients[conn]
             self._plane.hang_up(self.now_ns, conn)
             self.settle()
