@@ -82,7 +82,10 @@ impl Hub {
                 (Frame::Data(data), Some(client)) => {
                     self.take_in(now, id, client, &rest[..consumed], data, &mut received)
                 }
-                _ => self.handle(now, id, &frame),
+                _ => {
+                    self.note_other(now, id, consumed);
+                    self.handle(now, id, &frame)
+                }
             };
             match next {
                 Next::Go => received.consumed += consumed,
@@ -116,6 +119,7 @@ impl Hub {
             }
             Err(IngestError::Policed(_) | IngestError::Rejected(_)) => {
                 received.hold = Hold::Penalty;
+                self.note_offence(now, id);
                 self.repay(FlowId(data.header.stream));
                 Next::Go
             }
