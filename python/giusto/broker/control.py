@@ -71,6 +71,8 @@ class Control:
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
         if store is not None:
             restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)
+            for remark in store.remarks:
+                _log.warning("%s", remark)
         self._requests = Requests(
             plane,
             self.registry,

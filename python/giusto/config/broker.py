@@ -153,6 +153,7 @@ class BrokerConfig:
             "handshake_ns": self.handshake_ns,
             "connections_max": self.connections_max,
             "penalty_ns": self.penalty_ns,
+            "slice_ns": self.guarantee.slice_ns,
         }
 
 
