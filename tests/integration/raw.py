@@ -32,7 +32,7 @@ Told = TypeVar("Told", bound=Wire)
 
 
 class BrokerProcess:
-    """`giusto broker` without the command line; flags are those of `giusto.config.load`, without `broker.`."""
+    """`giusto broker` without the command line; flags are those of `load`, without `broker.`."""
 
     def __init__(self, **flags: Any) -> None:
         given = {

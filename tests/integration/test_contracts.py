@@ -51,7 +51,8 @@ def test_the_nearest_that_a_refusal_names_is_granted(own_broker: BrokerProcess) 
     with giusto.connect(own_broker.address) as bus:
         bus.advertise("alarm", ALARM)
         error = refused(bus.subscribe, "alarm", Need(max_latency="1us"))
-        assert error.nearest is not None and error.nearest.max_latency_ns is not None
+        assert error.nearest is not None
+        assert error.nearest.max_latency_ns is not None
         verdict = bus.subscribe("alarm", Need(max_latency=f"{error.nearest.max_latency_ns}ns")).verdict
         assert isinstance(verdict, Granted)
         assert verdict.bound_ns == error.nearest.max_latency_ns
@@ -74,7 +75,8 @@ def test_the_same_answers_for_asyncio(own_broker: BrokerProcess) -> None:
             with pytest.raises(Refused) as found:
                 await bus.subscribe("alarm", Need(max_latency="1us"))
             nearest = found.value.nearest
-            assert found.value.why == "latency" and nearest is not None
+            assert found.value.why == "latency"
+            assert nearest is not None
             subscription = await bus.subscribe("alarm", Need(max_latency=f"{nearest.max_latency_ns}ns"))
             assert isinstance(subscription.verdict, Granted)
             explanation = await bus.explain("alarm")
@@ -150,7 +152,8 @@ def test_contracts_and_verdicts_survive_the_end_of_a_broker(tmp_path: Path, end:
             giusto.connect(broker.address, name="monitor") as monitor,
         ):
             again, promises = contracts_of(nurse)
-            assert again == verdict and again.bound_ns == bound_ns
+            assert again == verdict
+            assert again.bound_ns == bound_ns
             assert [(one.subscriber, one.away) for one in promises] == [("nurse", False)]
             publisher = monitor.advertise("ward/3/alarm", ALARM)
             subscription = nurse.subscribe("ward/3/alarm")

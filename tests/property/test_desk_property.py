@@ -131,6 +131,7 @@ def test_nothing_is_left_when_everybody_has_gone(acts: list[Act]) -> None:
     play.bus.clock.advance("10s")
     guarded = play.guarded
     assert (guarded.book.supplies, guarded.book.demands, dict(guarded.book.topics)) == ((), (), {})
-    assert not guarded.contracts.by_key and not play.bus._world._control.leaving.has_due
+    assert not guarded.contracts.by_key
+    assert not play.bus._world._control.leaving.has_due
     for topic in TOPICS:
         play.bus.advertise(topic).unadvertise()

@@ -18,6 +18,7 @@ from giusto.broker.limits import require_limit, require_limits_beside
 from giusto.broker.plane import Plane
 from giusto.broker.refusal import refusal
 from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
+from giusto.broker.shares import set_shares
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
 from giusto.contract.matching import is_demanding, require_match
@@ -114,13 +115,14 @@ class Desk:
 
     def conclude(self, draft: Draft, subscription: Subscription | None = None) -> None:
         """The data plane agreed: it counts from now on."""
-        self._guarded.commit(draft)
+        about = self._guarded.commit(draft)
         if draft.contract is not None and subscription is not None:
             self._guarded.contracts.arrive(draft.contract, subscription)
         topics = self._registry.topics
         guarding = [topics[name].number for name in draft.guarding if name in topics]
         if guarding:
             self._plane.guard(guarding, True)
+        set_shares(self._plane, self._registry, self._guarded.book, about)
 
     # --- putting a draft together
 

@@ -104,8 +104,8 @@ class Guarded:
         known = {place for place in draft.holdings if self.holdings.get(*place) is not None}
         return draft.change(known, None if rest == self.rest else rest)
 
-    def commit(self, draft: Draft) -> None:
-        """Make a change that was decided."""
+    def commit(self, draft: Draft) -> set[str]:
+        """Make a change that was decided; the topics that it is about."""
         change = self.change(draft, draft.rest or self.rest)
         if change != Change():
             self.book.commit(change)
@@ -116,8 +116,10 @@ class Guarded:
             self.holdings.add(held)
         self._commit_topics(draft)
         self._commit_contracts(draft)
-        for topic in {held.topic for held in (*draft.holdings.values(), *draft.ended)}:
+        flows = {held.topic for held in (*draft.holdings.values(), *draft.ended)}
+        for topic in flows:
             self._moved.update(dict.fromkeys(self.contracts.covering(topic)))
+        return flows | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
 
     def _commit_topics(self, draft: Draft) -> None:
         for name, allotted in draft.topics.items():

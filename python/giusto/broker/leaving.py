@@ -15,6 +15,7 @@ from giusto.broker.holdings import Holding
 from giusto.broker.keeping import Keeping
 from giusto.broker.plane import Plane
 from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
+from giusto.broker.shares import set_shares
 from giusto.guarantee.model import Allotted
 
 
@@ -125,7 +126,8 @@ class Leaving:
 
     def _ended(self, draft: Draft) -> None:
         self._keeping.erase(draft)
-        self._guarded.commit(draft)
+        about = self._guarded.commit(draft)
+        set_shares(self._plane, self._registry, self._guarded.book, about)
 
     def _recount(self, pattern: str) -> None:
         """Fewer clients may receive the guarded topics that a pattern covers."""

@@ -79,10 +79,12 @@ def test_a_later_publisher_may_not_break_what_was_promised_and_hears_its_largest
     late = bus.connect(name="late")
     error = refused(late.advertise, "alarm", Offer(rate=50_000, max_size=256))
     assert error.why in ("others", "overload")
-    assert error.nearest is not None and error.nearest.count is not None
+    assert error.nearest is not None
+    assert error.nearest.count is not None
     late.advertise("alarm", Offer(rate=f"{error.nearest.count}/{error.nearest.period_ns}ns", max_size=256))
     bound_ns = guarded_of(bus).bound_ns("alarm")
-    assert bound_ns is not None and bound_ns <= 1_000_000
+    assert bound_ns is not None
+    assert bound_ns <= 1_000_000
 
 
 def test_a_refused_request_changes_nothing() -> None:
@@ -133,7 +135,9 @@ def test_what_a_guarded_publisher_sends_elsewhere_counts_as_it_is_read() -> None
     before_ns = guarded_of(bus).bound_ns("alarm")
     log = bus.advertise("log", Offer(rate=100, burst=10, max_size=1000))
     after_ns = guarded_of(bus).bound_ns("alarm")
-    assert before_ns is not None and after_ns is not None and after_ns > before_ns
+    assert before_ns is not None
+    assert after_ns is not None
+    assert after_ns > before_ns
     log.unadvertise()
     assert guarded_of(bus).bound_ns("alarm") == before_ns
 
@@ -156,11 +160,14 @@ def test_a_subscription_hears_what_its_promise_comes_to_as_publishers_come_and_g
     first = bus.connect(name="first").advertise("ward/1/alarm", ALARM)
     bus.clock.advance("1ms")
     alone = subscription.verdict
-    assert isinstance(alone, Granted) and alone.parts and alone.publisher == "first"
+    assert isinstance(alone, Granted)
+    assert alone.parts
+    assert alone.publisher == "first"
     second = bus.connect(name="second").advertise("ward/2/alarm", ALARM)
     bus.clock.advance("1ms")
     both = subscription.verdict
-    assert isinstance(both, Granted) and alone.bound_ns < both.bound_ns < both.promise_ns
+    assert isinstance(both, Granted)
+    assert alone.bound_ns < both.bound_ns < both.promise_ns
     first.unadvertise()
     second.unadvertise()
     bus.clock.advance("1s")
@@ -281,10 +288,12 @@ def test_a_topic_stays_guarded_while_messages_of_it_wait() -> None:
     assert subscription_of is not None
     control.registry.remove_subscription(subscription_of)
     control.leaving.unsubscribed(subscription_of)
-    assert set(guarded_of(bus).topics) == {"alarm"} and control.leaving.has_due
+    assert set(guarded_of(bus).topics) == {"alarm"}
+    assert control.leaving.has_due
     control.leaving._plane = control._plane = plane
     control.tend()
-    assert guarded_of(bus).topics == {} and not control.leaving.has_due
+    assert guarded_of(bus).topics == {}
+    assert not control.leaving.has_due
     assert subscription.available() == 0
 
 
@@ -336,7 +345,8 @@ def test_the_place_of_a_client_that_vanished_is_kept_for_it() -> None:
     bus.connect(name="monitor").advertise("alarm", ALARM)
     assert again.verdict == verdict
     bus.clock.advance("20s")
-    assert again.verdict == verdict and not guarded_of(bus).contracts.away
+    assert again.verdict == verdict
+    assert not guarded_of(bus).contracts.away
 
 
 def test_the_place_of_a_client_that_does_not_come_back_is_given_away() -> None:
@@ -358,7 +368,8 @@ def test_who_comes_back_may_ask_for_something_else() -> None:
     nurse.subscribe("alarm", SOON)
     nurse.break_connection()
     verdict = bus.connect(name="nurse").subscribe("alarm", Need(max_latency="8ms")).verdict
-    assert isinstance(verdict, Granted) and verdict.promise_ns == 8_000_000
+    assert isinstance(verdict, Granted)
+    assert verdict.promise_ns == 8_000_000
     assert [demand.max_latency_ns for demand in guarded_of(bus).book.demands] == [8_000_000]
 
 

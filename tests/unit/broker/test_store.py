@@ -53,7 +53,7 @@ def test_a_full_disk_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     store, _ = opened(tmp_path / "contracts.db")
     store._database.execute("PRAGMA max_page_count = 1")
     large = [KeptOffer("x" * 1000, f"topic/{number}", OfferTerms()) for number in range(100)]
-    with pytest.raises(NotKept, match="full.*make room"):
+    with pytest.raises(NotKept, match=r"full.*make room"):
         store.change(large, [])
     assert store.load() == []
 
@@ -99,7 +99,8 @@ def test_a_store_whose_pages_are_damaged_is_moved_aside(tmp_path: Path) -> None:
     content[4096:] = bytes(len(content) - 4096)
     path.write_bytes(content)
     store, kept = opened(path)
-    assert kept == [] and len(store.remarks) == 1
+    assert kept == []
+    assert len(store.remarks) == 1
     assert (tmp_path / "contracts.db.damaged-1").exists()
 
 

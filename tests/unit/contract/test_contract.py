@@ -12,8 +12,7 @@ import pytest
 
 from giusto.contract import Granted, Need, Offer, Part, Unproved, duration_ns, rate_terms, show_ns, verdict
 from giusto.errors import InvalidInput
-from giusto.protocol import PartTerms, VerdictTerms
-from giusto.protocol import NeedTerms, OfferTerms
+from giusto.protocol import NeedTerms, OfferTerms, PartTerms, VerdictTerms
 
 
 @pytest.mark.parametrize(
