@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from giusto.broker.contracts import Contract
@@ -18,8 +19,8 @@ class Draft:
 
     holdings: dict[tuple[str, str], Holding] = field(default_factory=dict)
     ended: list[Holding] = field(default_factory=list)
-    demands: list[tuple[Contract, str]] = field(default_factory=list)
-    demands_gone: list[tuple[Contract, str]] = field(default_factory=list)
+    demands: dict[tuple[str, str], Contract] = field(default_factory=dict)
+    demands_gone: dict[tuple[str, str], Contract] = field(default_factory=dict)
     topics: dict[str, Allotted] = field(default_factory=dict)
     released: list[str] = field(default_factory=list)
     guarding: set[str] = field(default_factory=set)
@@ -38,6 +39,16 @@ class Draft:
         if old is not None and old.supply != new.supply:
             self.ended.append(old)
 
+    def ask(self, contract: Contract, topic: str) -> None:
+        """A contract is a demand on a topic from now on."""
+        if topic not in contract.topics:
+            self.demands[contract.key, topic] = contract
+
+    def ask_no_more(self, contract: Contract, topics: Iterable[str]) -> None:
+        """A contract is no demand on some topics any more."""
+        for topic in contract.topics.intersection(topics):
+            self.demands_gone[contract.key, topic] = contract
+
     def change(self, known: set[tuple[str, str]], rest: Rest | None) -> Change:
         """The change for the book; flows that are `known` (client, topic) come back as they were."""
         gone = {(one.client, one.topic) for one in self.ended}
@@ -54,8 +65,8 @@ class Draft:
         )
 
 
-def _demands(pairs: list[tuple[Contract, str]]) -> tuple[Demand, ...]:
-    return tuple(contract.demand(topic) for contract, topic in pairs)
+def _demands(found: dict[tuple[str, str], Contract]) -> tuple[Demand, ...]:
+    return tuple(contract.demand(topic) for (_, topic), contract in found.items())
 
 
 def rest_of(fanout: int, size_bytes: int) -> Rest:

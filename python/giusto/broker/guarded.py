@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from giusto.broker.contracts import Contract, Contracts
 from giusto.broker.draft import Draft, rest_of
-from giusto.broker.holdings import Holdings, size_of
+from giusto.broker.holdings import Holdings, offer_of, size_of
 from giusto.broker.registry import Flow, Registry
 from giusto.broker.tree import TopicTree
 from giusto.config import BrokerConfig
-from giusto.contract import Offer
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Change, Rest
 from giusto.protocol import ShareTerms
@@ -134,16 +133,16 @@ class Guarded:
             self.releasing.discard(name)
 
     def _commit_contracts(self, draft: Draft) -> None:
-        for contract, topic in draft.demands_gone:
+        for (_, topic), contract in draft.demands_gone.items():
             contract.topics.discard(topic)
         if draft.replaced is not None:
             self.contracts.remove(draft.replaced)
         if draft.contract is not None and draft.contract.key not in self.contracts.by_key:
             self.contracts.add(draft.contract)
-        for contract, topic in draft.demands:
+        for (_, topic), contract in draft.demands.items():
             contract.topics.add(topic)
 
 
 def flow_size(flow: Flow) -> int:
     """The largest message of a flow."""
-    return size_of(Offer.from_terms(flow.offer))
+    return size_of(offer_of(flow.offer))

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from giusto.contract import Offer
 from giusto.contract.offer import SIZE_BYTES_DEFAULT
 from giusto.guarantee.model import Supply
+from giusto.protocol import OfferTerms
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +48,12 @@ def holding(client: str, topic: str, offer: Offer, tolerance_ns: int, until_ns: 
         size_bytes=size_of(offer),
     )
     return Holding(supply, offer, until_ns)
+
+
+@lru_cache(4096)
+def offer_of(terms: OfferTerms) -> Offer:
+    """The offer of a flow; many flows offer the same."""
+    return Offer.from_terms(terms)
 
 
 def size_of(offer: Offer) -> int:

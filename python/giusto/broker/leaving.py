@@ -121,8 +121,9 @@ class Leaving:
 
     def _drop(self, contract: Contract) -> None:
         self._guarded.releasing.update(contract.topics)
-        demands = [(contract, topic) for topic in contract.topics]
-        self._ended(Draft(replaced=contract, demands_gone=demands))
+        draft = Draft(replaced=contract)
+        draft.ask_no_more(contract, contract.topics)
+        self._ended(draft)
 
     def _ended(self, draft: Draft) -> None:
         self._keeping.erase(draft)
@@ -151,9 +152,9 @@ class Leaving:
     def _released(self, topic: str, known: Topic | None) -> Draft:
         """What it takes to guard a topic no longer: its flows count only where their clients are urgent."""
         guarded = self._guarded
-        contracts = guarded.contracts.promising(topic)
         draft = Draft(released=[topic])
-        draft.demands_gone = [(one, topic) for one in contracts if topic in one.topics]
+        for contract in guarded.contracts.promising(topic):
+            draft.ask_no_more(contract, [topic])
         for client in {held.client for held in guarded.holdings.on(topic)}:
             draft.ended += self._ended_with(client, topic)
         if known is not None and known.flows:

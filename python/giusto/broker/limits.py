@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from giusto.broker.holdings import offer_of
 from giusto.broker.registry import Client
-from giusto.contract import Offer
 from giusto.contract.matching import Flow as Offered
 from giusto.errors import Refused
 
@@ -23,7 +23,7 @@ def require_limit(flow: Offered, *, beside: bool = False) -> None:
 def require_limits_beside(client: Client, topic: str) -> None:
     """Raise `Refused` if the client publishes something else without a limit: it is read with urgency."""
     for flow in client.flows.values():
-        if Offer.from_terms(flow.offer).limit is None:
+        if offer_of(flow.offer).limit is None:
             raise _beside(client.name, flow.topic.name, topic)
 
 
