@@ -161,3 +161,15 @@ fn what_waits_guarded_is_handed_back_when_only_the_dirty_are_looked_at() {
     assert_eq!((hub.pop_dirty_guarded(), hub.pop_dirty()), (None, Some(publisher)));
     assert_eq!(payloads(&sent(&mut hub, 0, publisher)), [b"x"]);
 }
+
+#[test]
+fn messages_of_an_urgent_connection_do_not_wait_for_the_control_plane() {
+    let mut hub = Hub::new(HubConfig { control_capacity: 1, ..HubConfig::default() }).unwrap();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 1);
+    let other = client(&mut hub, "other");
+    hub.receive(0, other, &control(b"x"));
+    assert!(hub.is_deaf());
+    assert_eq!(hub.receive(0, other, &control(b"x")).hold, Hold::Busy);
+    assert_eq!(hub.receive(0, publisher, &[control(b"x"), data(flow, 0, b"x")].concat()).hold, Hold::None);
+    assert_eq!(hub.waiting_guarded(), 1);
+}

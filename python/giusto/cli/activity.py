@@ -141,7 +141,8 @@ def as_fields(seen: Activity) -> dict[str, Any]:
 def topic_cells(row: TopicRow) -> list[str]:
     """The cells of a topic's row, for people."""
     promised = ["–" if each is None else show_ns(each) for each in (row.bound_ns, row.promise_ns)]
-    times = [show_ns(row.p50_ns), show_ns(row.p99_ns), show_ns(row.max_ns)]
+    # Nothing takes no time at all: 0 is a topic of which nothing was delivered.
+    times = [show_ns(delay_ns) if row.max_ns else "–" for delay_ns in (row.p50_ns, row.p99_ns, row.max_ns)]
     parties = f"{row.publishers}→{row.subscribers}"
     return [row.topic, parties, show_rate(row.rate_hz), *times, *promised, show_losses(row.dropped)]
 

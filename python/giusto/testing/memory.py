@@ -81,8 +81,9 @@ class MemoryBus(Bus):
         """There is no thread: callbacks are called when something comes."""
 
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
-        """Call back with the reports of each period."""
+        """Call back with the reports of each period; once for a bus."""
         every_ns = duration_ns(every, "every", least_ns=1)
+        self._take_reports()
         self._periodics.append(Periodic(callback, Periods(every_ns, self._native.now)))
 
     def _look(self) -> None:

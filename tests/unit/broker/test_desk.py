@@ -246,6 +246,22 @@ def test_other_traffic_is_never_refused_while_it_fits() -> None:
         bus.connect().subscribe("log/#")
 
 
+def test_a_publisher_that_says_nothing_fits_beside_an_ordinary_promise() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", SOON)
+    bus.connect().advertise("log").publish(b"x")
+
+
+def test_messages_that_would_be_read_too_late_for_the_policer_are_in_the_way() -> None:
+    bus = MemoryBus()
+    bus.connect().advertise("film", Offer(max_size=10_000_000))
+    bus.advertise("alarm", ALARM)
+    error = refused(bus.subscribe, "alarm", Need(max_latency="1s"))
+    assert error.why == "tolerance"
+    assert "raise guarantee.tolerance" in str(error)
+
+
 def test_other_traffic_with_messages_that_would_break_a_promise_is_refused() -> None:
     bus = MemoryBus()
     bus.advertise("alarm", ALARM)
@@ -259,7 +275,7 @@ def test_what_other_traffic_has_left_can_be_promised_again() -> None:
     bus = MemoryBus()
     bus.advertise("alarm", ALARM)
     nearest = Need(max_latency=tightest(bus, "alarm"))
-    log = bus.connect().advertise("log", Offer(max_size=10_000_000))
+    log = bus.connect().advertise("log", Offer(max_size=400_000))
     assert refused(bus.subscribe, "alarm", nearest).why == "latency"
     log.unadvertise()
     assert isinstance(bus.subscribe("alarm", nearest).verdict, Granted)

@@ -24,6 +24,8 @@ from giusto.protocol import NeedTerms, OfferTerms, PartTerms, VerdictTerms
         ("3μs", 3_000),
         ("2min", 120_000_000_000),
         ("0.25s", 250_000_000),
+        (".3s", 300_000_000),
+        ("1h", 3_600_000_000_000),
         ("7ns", 7),
         (2, 2_000_000_000),
         (0.02, 20_000_000),
@@ -43,6 +45,17 @@ def test_what_is_no_duration_is_refused_by_name(value: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         duration_ns(value, "max_latency")
     assert caught.value.field == "max_latency"
+
+
+def test_a_text_needs_a_unit_and_is_told_no_more() -> None:
+    with pytest.raises(InvalidInput, match=r"such as 20ms \(ns, us, ms, s, min, h\)$"):
+        duration_ns("5")
+
+
+@pytest.mark.parametrize("value", ["0s", "-1s", 0, -1])
+def test_what_has_to_last_lasts_more_than_nothing(value: Any) -> None:
+    with pytest.raises(InvalidInput, match="more than 0"):
+        duration_ns(value, least_ns=1_000)
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,12 @@ impl Hub {
         self.urgent.shifts.pop_front()
     }
 
+    /// How many such connections there are.
+    #[inline]
+    pub fn shift_count(&self) -> usize {
+        self.urgent.shifts.len()
+    }
+
     /// The connection has guarded messages to be written, or may have.
     #[inline]
     pub(super) fn mark_guarded(&mut self, id: ConnId) {

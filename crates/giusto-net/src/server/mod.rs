@@ -25,6 +25,7 @@ use mailbox::Mailbox;
 use turn::Turner;
 
 pub use mailbox::{Answer, Gone};
+pub(crate) use turn::Bench;
 
 /// How a server is made.
 #[derive(Clone, Debug)]

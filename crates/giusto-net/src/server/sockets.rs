@@ -19,6 +19,8 @@ const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
 const DEAF_PAUSE_NS: Nanos = 1_000_000;
 /// Datagrams written to one client in one turn.
 const DATAGRAMS_MAX: usize = 64;
+/// A datagram is worth the time in which so many bytes are written to a stream.
+const DATAGRAM_BYTES: usize = 4 << 10;
 /// A client is read with at least this much, however many others are ready.
 const SHARE_BYTES_MIN: usize = 8_192;
 /// What a shared buffer keeps when a large frame has gone.
@@ -208,6 +210,11 @@ impl Sockets {
         self.link(id).is_some_and(|link| link.held)
     }
 
+    /// Whether bytes wait for the client's socket.
+    pub(super) fn is_blocked(&mut self, id: ConnId) -> bool {
+        self.link(id).is_some_and(|link| link.is_blocked())
+    }
+
     /// Whether every client has got its last frame.
     pub(super) fn have_said_all(&self) -> bool {
         self.links.iter().flatten().all(|link| link.muted.is_some() || link.last && !link.is_blocked())
@@ -303,7 +310,7 @@ impl Sockets {
     pub(super) fn flush(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, limit_bytes: usize) {
         let Some(link) = find(&mut self.links, id).filter(|link| link.is_writable()) else { return };
         if hub.datagram_address(id).is_some() {
-            send_datagrams(now, hub, &self.listeners, id, Traffic::All, &mut self.output);
+            send_datagrams(now, hub, &self.listeners, id, Traffic::All, limit_bytes, &mut self.output);
         }
         self.output.clear();
         link.last = hub.fill(now, id, &mut self.output, limit_bytes) == Filled::Last;
@@ -316,7 +323,7 @@ impl Sockets {
             return;
         }
         if hub.datagram_address(id).is_some() {
-            send_datagrams(now, hub, &self.listeners, id, Traffic::Guarded, &mut self.output);
+            send_datagrams(now, hub, &self.listeners, id, Traffic::Guarded, limit_bytes, &mut self.output);
         }
         self.output.clear();
         hub.fill_guarded(now, id, &mut self.output, limit_bytes);
@@ -389,6 +396,7 @@ fn send_datagrams(
     listeners: &[Listener],
     id: ConnId,
     traffic: Traffic,
+    limit_bytes: usize,
     buffer: &mut Vec<u8>,
 ) {
     let socket = listeners.iter().find_map(|listener| match listener {
@@ -396,13 +404,15 @@ fn send_datagrams(
         _ => None,
     });
     let (Some(socket), Some(address)) = (socket, hub.datagram_address(id)) else { return };
-    for _ in 0..DATAGRAMS_MAX {
+    let mut bytes = 0;
+    for _ in 0..DATAGRAMS_MAX.min(limit_bytes / DATAGRAM_BYTES) {
         buffer.clear();
-        if !hub.fill_datagram(now, id, traffic, buffer) {
+        if bytes >= limit_bytes || !hub.fill_datagram(now, id, traffic, buffer) {
             return;
         }
         // Best effort: what the system does not take is lost as on the wire, and shows as a gap in the sequence.
         let _ = socket.send_to(buffer, address);
+        bytes += buffer.len();
     }
 }
 

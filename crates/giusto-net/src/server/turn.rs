@@ -18,6 +18,7 @@
 //! `period_ns` on, and sleeps between. However small the budget is, one client is read and a few steps are taken in each
 //! period, and no write is put off to the next one.
 
+mod bench;
 mod guarded;
 
 use std::collections::VecDeque;
@@ -37,6 +38,8 @@ use super::sockets::{Amount, Sockets};
 use crate::clock;
 use crate::hub::{ConnId, Hold, Hub};
 use guarded::Rest;
+
+pub(crate) use bench::Bench;
 
 /// Calls of the control plane in one turn.
 const CALLS_MAX: usize = 256;
@@ -69,6 +72,8 @@ const STEPS_FACTOR_MAX: usize = 32;
 const PARTING_NS: Nanos = 100_000_000;
 /// Clients with frames that had to wait that are tried again in one turn.
 const RETRIES_MAX: usize = 64;
+/// Connections that are watched otherwise in one turn.
+const SHIFTS_MAX: usize = 16;
 /// Token of the control plane's bell.
 const BELL: u64 = u64::MAX;
 /// Token of the connections that are read first.
@@ -190,24 +195,25 @@ impl Turner {
         self.retry_busy(now);
         let stepped = self.step(now, end_ns);
         self.flush(polling);
-        self.end(now);
+        self.end(now, usize::MAX);
         self.shift();
         count == 0 && !stepped
     }
 
     /// What is due by the clock, and events for the control plane.
-    fn end(&mut self, now: Nanos) {
-        self.expire(now);
+    fn end(&mut self, now: Nanos, penalties_max: usize) {
+        self.expire(now, penalties_max);
         if self.mailbox.hand_over(self.hub.news()) {
             // Who had to wait for the control plane can go on.
             self.retries = self.busy.len();
         }
     }
 
-    /// Watches connections as urgent that have become so, and others no more.
+    /// Watches connections as urgent that have become so, and others no more: a few at a time.
     #[inline]
     fn shift(&mut self) {
-        while let Some(id) = self.hub.pop_shift() {
+        for _ in 0..SHIFTS_MAX {
+            let Some(id) = self.hub.pop_shift() else { return };
             self.sockets.shift(id, self.hub.portion_bytes(id).is_some());
         }
     }
@@ -215,7 +221,8 @@ impl Turner {
     /// How long nothing will happen by itself; `None` for ever.
     fn idle_ns(&self) -> Option<Nanos> {
         let retries = self.retries > 0 && !self.hub.is_deaf();
-        if retries || self.hub.has_work() || self.hub.dirty_count() > 0 {
+        let shifts = self.hub.shift_count() > 0;
+        if retries || shifts || self.hub.has_work() || self.hub.dirty_count() > 0 {
             return Some(0);
         }
         if self.hub.is_guarded() && (self.is_rest_owed() || self.hub.dirty_guarded_count() > 0) {
@@ -407,11 +414,11 @@ impl Turner {
         }
     }
 
-    fn expire(&mut self, now: Nanos) {
-        while self.penalties.front().is_some_and(|&(at, _)| at <= now) {
-            if let Some((_, id)) = self.penalties.pop_front() {
-                self.sockets.hold(id, false);
-            }
+    fn expire(&mut self, now: Nanos, penalties_max: usize) {
+        for _ in 0..penalties_max {
+            let Some(&(_, id)) = self.penalties.front().filter(|&&(at, _)| at <= now) else { break };
+            self.penalties.pop_front();
+            self.sockets.hold(id, false);
         }
         if self.hub.next_timer().is_some_and(|at| at <= now) {
             for id in self.hub.expire(now) {
@@ -450,7 +457,8 @@ impl Turner {
             self.read(now, Nanos::MAX);
             self.step(now, Nanos::MAX);
             self.flush(false);
-            self.expire(now);
+            self.expire(now, usize::MAX);
+            self.shift();
         }
     }
 }

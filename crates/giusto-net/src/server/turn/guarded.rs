@@ -24,6 +24,10 @@ use crate::server::sockets::Amount;
 const READ_BYTES: usize = 16 << 10;
 /// Bytes of one write, but for the frame that exceeds it.
 const WRITE_BYTES: usize = 64 << 10;
+/// Clients that have got something, beside those of the last step, before they are written to: all are gathered at once.
+const READY_FEW: usize = 64;
+/// Penalties that end at once.
+const PENALTIES_MAX: usize = 16;
 /// What is done for a listener at once.
 const AMOUNT: Amount = Amount { accepts: 1, datagrams: 16, bytes: READ_BYTES };
 
@@ -185,7 +189,8 @@ impl Turner {
 
     fn step_next(&mut self, now: Nanos, left: usize) -> bool {
         self.rest = Rest::Step(left - 1);
-        self.has_room() && self.hub.has_rest() && self.hub.step(now)
+        let few = self.hub.ready_count() < READY_FEW;
+        few && self.has_room() && self.hub.has_rest() && self.hub.step(now)
     }
 
     fn flush_next(&mut self, now: Nanos, left: usize) -> bool {
@@ -197,7 +202,7 @@ impl Turner {
     }
 
     fn end_rest(&mut self, now: Nanos) {
-        self.end(now);
+        self.end(now, PENALTIES_MAX);
         (self.rest, self.owes_rest) = (Rest::Read, false);
     }
 
