@@ -55,7 +55,7 @@ def main() -> int:
         console.print(f"seed {given.seed}: {report.introduction(cast, setting)}")
         hurried = not given.patient and may_hurry()
         with (
-            BrokerProcess(Path(folder), setting, calibration, hurried) as broker,
+            BrokerProcess(Path(folder), setting, cast, calibration, hurried) as broker,
             Stage(cast, broker.address, broker.process, hurried) as stage,
         ):
             stage.fill()
@@ -69,12 +69,15 @@ def main() -> int:
 
 
 def cast_for(given: argparse.Namespace, costs: Costs) -> tuple[Setting, casting.Cast]:
-    """Contracts that this machine can hold."""
+    """Contracts that this machine can hold, with the tolerance under which they may use most of it."""
+    found = []
     for tolerance_ns in TOLERANCES_NS:
         setting = setting_of(given.input, costs, tolerance_ns)
         with contextlib.suppress(casting.Hopeless):
-            return setting, casting.draw(given.seed, setting, given.rate)
-    raise SystemExit("nothing is admitted: the costs of this machine are too high")
+            found.append((setting, casting.draw(given.seed, setting, given.rate)))
+    if not found:
+        raise SystemExit("nothing is admitted: the costs of this machine are too high")
+    return max(found, key=lambda pair: pair[1].utilisation)
 
 
 def calibration_of(given: str | None, folder: Path, console: Console) -> Path | None:

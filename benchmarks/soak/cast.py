@@ -9,6 +9,7 @@ from math import ceil
 
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Change, Demand, Rest, Setting, Supply
+from giusto.protocol import ShareTerms
 
 SIZES = (32, 200, 1_000, 4_000)
 JITTER_NS = 1_000_000
@@ -17,6 +18,8 @@ PATIENCE = 4
 BREAKER = "breaker"
 STALLED = "stalled"
 STEPS = 12
+# The largest weight, and the rate that goes with it.
+WEIGHTS, RATES = 10, 1_000
 
 
 class Hopeless(Exception):
@@ -60,6 +63,13 @@ class Cast:
     @property
     def rate_hz(self) -> float:
         return sum(flow.rate_hz for flow in self.flows)
+
+    def share(self, topic: str) -> ShareTerms:
+        """As much of the processor as its fastest flow, or all of them, need."""
+        rates = [flow.rate_hz for flow in self.flows if flow.topic == topic]
+        busiest = max(flow.rate_hz for flow in self.flows)
+        weight = max(1, round(WEIGHTS * max(rates) / busiest))
+        return ShareTerms(weight=weight, rate=max(1, round(RATES * sum(rates) / busiest)))
 
     def of(self, publisher: str) -> list[Flow]:
         return [flow for flow in self.flows if flow.publisher == publisher]
@@ -150,6 +160,8 @@ def change(cast: Cast, setting: Setting) -> Change:
             Demand(key=topic, client="subscriber", topic=topic, max_latency_ns=latency_ns)
             for topic in cast.contracts
         ),
-        topics=tuple(Allotted(topic=topic, fanout=fanout) for topic, fanout in fanouts.items()),
+        topics=tuple(
+            Allotted(topic=topic, share=cast.share(topic), fanout=fanout) for topic, fanout in fanouts.items()
+        ),
         rest=Rest(fanout=2, size_bytes=cast.flood_bytes),
     )
