@@ -1,0 +1,66 @@
+"""What a calibration consists of: plain values without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from giusto.guarantee.costs import Costs
+from giusto.guarantee.machine import Machine
+
+READS = ("frame", "excess")
+CALLS = ("status", "clients", "subscribe", "advertise", "views")
+KINDS = ("take", "step", "write", *READS, "turn", *CALLS, "hop")
+"""All work that is measured; READS are reads of many frames, CALLS are calls of the control plane."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Work:
+    """What was done: its kind, the size of the message, and the subscribers of a step or frames of a read."""
+
+    kind: str
+    size_bytes: int = 0
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What one piece of work cost: `cost_ns` is the upper limit of the percentile, or the largest sample."""
+
+    work: Work
+    samples: int
+    median_ns: int
+    cost_ns: int
+    max_ns: int
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stalls:
+    """How late the machine let a thread run that wanted to, one sample for each millisecond of `seconds`."""
+
+    seconds: float
+    samples: int
+    p50_ns: int
+    p99_ns: int
+    p99_9_ns: int
+    max_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What was measured, where and when, and the costs that cover it."""
+
+    date: str
+    seconds: float
+    percentile: float
+    confidence: float
+    samples: int
+    machine: Machine
+    points: tuple[Point, ...]
+    stalls: Stalls
+    costs: Costs
+
+    @property
+    def uncertain(self) -> tuple[Point, ...]:
+        """Points with too few samples for the confidence, where the largest sample stands in."""
+        return tuple(point for point in self.points if not point.certain)
