@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from giusto.errors import RequestFailed as RequestFailed
     from giusto.errors import TimedOut as TimedOut
     from giusto.errors import Unreachable as Unreachable
+    from giusto.planning import Plan as Plan
+    from giusto.planning import plan as plan
 
 __version__ = "0.1.0"
 
@@ -61,6 +63,7 @@ _HOMES = {
         "TimedOut",
         "Unreachable",
     ),
+    "giusto.planning": ("Plan", "plan"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
