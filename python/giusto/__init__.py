@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from giusto.client import Subscription as Subscription
     from giusto.client import Violation as Violation
     from giusto.client import connect as connect
+    from giusto.contract import Explanation as Explanation
     from giusto.contract import Granted as Granted
     from giusto.contract import Need as Need
     from giusto.contract import Offer as Offer
     from giusto.contract import Unproved as Unproved
     from giusto.errors import Closed as Closed
     from giusto.errors import GiustoError as GiustoError
+    from giusto.errors import Nearest as Nearest
     from giusto.errors import QueueFull as QueueFull
     from giusto.errors import Refused as Refused
     from giusto.errors import RequestFailed as RequestFailed
@@ -53,10 +55,11 @@ _HOMES = {
         "Violation",
         "connect",
     ),
-    "giusto.contract": ("Granted", "Need", "Offer", "Unproved"),
+    "giusto.contract": ("Explanation", "Granted", "Need", "Offer", "Unproved"),
     "giusto.errors": (
         "Closed",
         "GiustoError",
+        "Nearest",
         "QueueFull",
         "Refused",
         "RequestFailed",

@@ -11,7 +11,8 @@
     ├── StoreFull(flow, capacity)
     ├── ProtocolError(problem, offset)
     ├── Overload(message)
-    ├── Refused(reason, nearest)
+    ├── Refused(why, reason, nearest)
+    ├── NotKept(path, problem)
     ├── Unreachable(address, problem)             also a ConnectionError
     ├── Closed(reason)                            also a ConnectionError
     ├── TimedOut(what, after_ns)                  also a TimeoutError
@@ -22,6 +23,9 @@ The arguments are attributes of the same names. All of them can be pickled.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 
 class GiustoError(Exception):
@@ -139,13 +143,35 @@ class Overload(GiustoError):
     """More traffic than the policy can ever serve: no bound exists."""
 
 
-class Refused(GiustoError):
-    """The bus cannot promise what was asked; `nearest` is the nearest contract that it could hold, if any."""
+class Nearest(NamedTuple):
+    """What would be granted now instead: the smallest latency and, separately, the largest rate."""
 
-    def __init__(self, reason: str, nearest: object = None) -> None:
-        super().__init__(reason, nearest)
+    max_latency_ns: int | None = None
+    count: int | None = None
+    period_ns: int | None = None
+
+    def __str__(self) -> str:
+        said = []
+        if self.max_latency_ns is not None:
+            said.append(f"max_latency {self.max_latency_ns / 1e6:g} ms")
+        if self.count is not None and self.period_ns is not None:
+            said.append(f"rate {self.count} per {self.period_ns / 1e6:g} ms")
+        return " or ".join(said) or "none"
+
+
+class Refused(GiustoError):
+    """The bus cannot promise what was asked; nothing was changed.
+
+    `why` is a word: latency, others, overload, max_sep, rate, no_limit or unlimited_beside; `reason` says it
+    as a sentence. `nearest` is the nearest that would be granted now, if anything is.
+    """
+
+    def __init__(self, why: str, reason: str, nearest: Sequence[int | None] | None = None) -> None:
+        found = None if nearest is None else Nearest(*nearest)
+        super().__init__(why, reason, found)
+        self.why = why
         self.reason = reason
-        self.nearest = nearest
+        self.nearest = found
 
     def __str__(self) -> str:
         return (
@@ -153,6 +179,18 @@ class Refused(GiustoError):
             if self.nearest is None
             else f"{self.reason}; the nearest that is possible: {self.nearest}"
         )
+
+
+class NotKept(GiustoError):
+    """A contract could not be written where it survives a restart; nothing was changed."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"contracts cannot be kept in {self.path}: {self.problem}; see that it can be written, and ask again"
 
 
 class Unreachable(GiustoError, ConnectionError):

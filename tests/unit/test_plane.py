@@ -191,3 +191,18 @@ def test_a_plane_that_has_stopped_is_closed(running: _core.Plane) -> None:
 def test_a_plane_that_was_not_started_has_no_thread() -> None:
     with pytest.raises(Closed, match="not been started"):
         _ = _core.Plane().thread_id
+
+
+def test_guarded_topics_go_first(plane: _core.MemoryPlane) -> None:
+    publisher, subscriber = join(plane, "publisher"), join(plane, "subscriber")
+    rest, guarded = plane.declare("rest"), plane.declare("guarded")
+    assert plane.guard([guarded, 99], True) == [guarded]
+    flows = [plane.advertise(publisher, topic) for topic in (rest, guarded)]
+    plane.subscribe(subscriber, "#")
+    plane.feed(0, publisher, b"".join(data(flow, n) for flow in flows for n in range(2)))
+    assert run(plane, 0) == 4
+    assert plane.guard([rest, guarded], False) == [rest]
+    messages = [frame for frame in frames(plane.drain(0, subscriber)) if isinstance(frame, _core.Data)]
+    assert [message.stream for message in messages] == [guarded, guarded, rest, rest]
+    assert plane.guard([rest, guarded], False) == [rest, guarded]
+    assert plane.status()["guarded"] == {"slice_max_ns": 0, "call_max_ns": 0, "turn_max_ns": 0}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use giusto_core::engine::{Counters, Engine, Step, Views};
+use giusto_core::engine::{Counters, Engine, Quantum, Step, Views};
 use giusto_core::error::ChangeError;
 use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
@@ -73,6 +73,11 @@ impl PyEngine {
     /// Allots another share to a topic; it takes effect where the policy's analysis allows it.
     fn allot(&mut self, topic: &Bound<'_, PyAny>, share: PyShare) -> PyResult<()> {
         self.core.allot(TopicId(id("topic", topic)?), share.0).map_err(Raise::raise)
+    }
+
+    /// Puts a topic under contract, or among the rest; whether it is there now. It goes back only when nothing of it waits.
+    fn guard(&mut self, topic: &Bound<'_, PyAny>, guarded: bool) -> PyResult<bool> {
+        self.core.guard(TopicId(id("topic", topic)?), guarded).map_err(Raise::raise)
     }
 
     /// The client publishes on the topic from now on; returns the number of the flow.
@@ -180,13 +185,15 @@ impl PyEngine {
         self.core.ingest(now, client, &self.frame, &data).map_err(Raise::raise)
     }
 
-    /// Spends one quantum: None when nothing waits, else "fragment", "expired" or "forwarded", and to how many clients.
+    /// Spends one quantum, on a guarded message if one waits: None when nothing does, else "fragment", "expired" or
+    /// "forwarded", and to how many clients.
     fn step(&mut self, now: &Bound<'_, PyAny>) -> PyResult<Option<(&'static str, usize)>> {
-        Ok(self.core.step(instant("now", now)?).map(|quantum| match quantum.step {
-            Step::Fragment => ("fragment", 0),
-            Step::Expired => ("expired", 0),
-            Step::Forwarded(clients) => ("forwarded", clients),
-        }))
+        Ok(self.core.step(instant("now", now)?).map(what_it_did))
+    }
+
+    /// The same for guarded messages only: None when none waits.
+    fn step_guarded(&mut self, now: &Bound<'_, PyAny>) -> PyResult<Option<(&'static str, usize)>> {
+        Ok(self.core.step_guarded(instant("now", now)?).map(what_it_did))
     }
 
     /// The message that the client's link carries next.
@@ -207,6 +214,12 @@ impl PyEngine {
     #[getter]
     fn waiting(&self) -> usize {
         self.core.waiting()
+    }
+
+    /// Those of them that are guarded.
+    #[getter]
+    fn waiting_guarded(&self) -> usize {
+        self.core.waiting_guarded()
     }
 
     /// Messages that anything in the engine still refers to.
@@ -256,6 +269,14 @@ impl PyEngine {
             return Ok(client);
         }
         Err(ChangeError::unknown("client", client.0).raise())
+    }
+}
+
+fn what_it_did(quantum: Quantum) -> (&'static str, usize) {
+    match quantum.step {
+        Step::Fragment => ("fragment", 0),
+        Step::Expired => ("expired", 0),
+        Step::Forwarded(clients) => ("forwarded", clients),
     }
 }
 

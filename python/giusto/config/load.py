@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from giusto import _core
-from giusto.config.broker import BrokerConfig, Limits, Mtep, Realtime, Records, share_of
+from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, share_of
 from giusto.config.names import quoted as _quoted
 from giusto.config.names import require_known as _require_known
 from giusto.config.names import table as _table
@@ -52,6 +52,7 @@ def _assembled(
         limits=Limits(**values["limits"]),
         records=Records(**values["records"]),
         mtep=Mtep(**values["mtep"]),
+        guarantee=Guarantee(**values["guarantee"]),
         topics=tuple(topics),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -28,7 +27,7 @@ class Maker:
         self.scenario = scenario
         self.policy = policy
         self.search = search
-        self.setting = replace(scenario.setting, input=policy)
+        self.setting = scenario.setting(policy)
         self.given = dict(scenario.shares)
         self.refused = rules.refusals(scenario)
         open_needs = [n for n in range(len(scenario.needs)) if n not in self.refused]

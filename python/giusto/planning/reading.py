@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from giusto import _core
-from giusto.config.broker import is_wild, share_of
+from giusto.config.broker import BrokerConfig, Guarantee, is_wild, share_of
 from giusto.config.names import quoted, require_known, table
 from giusto.config.settings import TOPIC
 from giusto.config.settings import Setting as Key
-from giusto.contract import Need, Offer, show_ns
+from giusto.contract import Need, Offer
 from giusto.errors import InvalidInput
 from giusto.guarantee.calibration import load
 from giusto.guarantee.costs import Costs
-from giusto.guarantee.model import LinkTerms, Rest, Setting
+from giusto.guarantee.model import Rest
 from giusto.planning.scenario import Needed, Offered, Scenario
 from giusto.planning.terms import BROKER_KEYS, GUARANTEE_KEYS, NEED_KEYS, OFFER_KEYS, REST_KEYS, text
 from giusto.protocol import ShareTerms
@@ -48,8 +48,8 @@ def from_document(document: Mapping[str, Any], folder: Path = Path()) -> Scenari
         needs=tuple(_need(*each) for each in _entries(document, "need")),
         shares=_shares(_entries(document, "topic")),
         input=broker.get("input", "twrr"),
-        setting=_setting(broker, guarantee, folder),
-        tolerance_ns=guarantee.get("tolerance_ns", 1_000_000),
+        config=_config(broker, guarantee),
+        costs=_costs(guarantee.get("calibration"), folder),
         rest=Rest(fanout=rest.get("fanout", 0), size_bytes=rest.get("max_size", 0)),
     )
 
@@ -73,46 +73,15 @@ def _entries(document: Mapping[str, Any], section: str) -> Iterator[tuple[str, d
         yield f"{section}[{place}]", entry
 
 
-def _setting(broker: Mapping[str, Any], guarantee: Mapping[str, Any], folder: Path) -> Setting:
-    period_ns, budget_ns = _window(broker)
-    return Setting(
-        costs=_costs(guarantee.get("calibration"), folder),
-        fragment_bytes=broker.get("fragment_bytes", 65_536),
-        period_ns=period_ns,
-        budget_ns=budget_ns,
-        slice_ns=guarantee.get("slice_ns", 100_000),
-        link_in=_link(guarantee, "in"),
-        link_out=_link(guarantee, "out"),
-        include_stall=guarantee.get("stall") == "include",
-    )
-
-
-def _window(broker: Mapping[str, Any]) -> tuple[int, int]:
-    """Period and budget, which belong to the mode `time` and to nothing else."""
-    period_ns, budget_ns = broker.get("period_ns", 0), broker.get("budget_ns", 0)
-    if broker.get("mode", "load") == "load":
-        for key, value in (("period", period_ns), ("budget", budget_ns)):
-            if value:
-                raise InvalidInput(f"broker.{key}", show_ns(value), 'mode = "time" beside it')
-        return 0, 0
-    if period_ns == 0:
-        raise InvalidInput("broker.period", show_ns(0), 'a period, as mode = "time" says')
-    if not 0 < budget_ns <= period_ns:
-        expected = f"a budget within the period of {show_ns(period_ns)}"
-        raise InvalidInput("broker.budget", show_ns(budget_ns), expected)
-    return period_ns, budget_ns
+def _config(broker: dict[str, Any], guarantee: dict[str, Any]) -> BrokerConfig:
+    """The configuration of such a broker, which checks what belongs together."""
+    values = {key: value for key, value in broker.items() if key != "input"}
+    return BrokerConfig(**values, guarantee=Guarantee(**guarantee))
 
 
 def _costs(calibration: str | None, folder: Path) -> Costs:
     # A plan may be made elsewhere than where the broker will run; the basis says so.
     return Costs() if calibration is None else load(folder / calibration, any_machine=True)
-
-
-def _link(guarantee: Mapping[str, Any], way: str) -> LinkTerms:
-    return LinkTerms(
-        delay_ns=guarantee.get(f"link_delay_{way}_ns", 0),
-        bits_per_second=guarantee.get(f"link_bandwidth_{way}", 0),
-    )
 
 
 def _shares(entries: Iterable[tuple[str, dict[str, Any]]]) -> tuple[tuple[str, ShareTerms], ...]:

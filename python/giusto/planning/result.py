@@ -100,7 +100,7 @@ class Plan:
     @property
     def basis(self) -> str:
         """Where the costs come from."""
-        return self.scenario.setting.costs.basis
+        return self.scenario.costs.basis
 
     @property
     def worst_slack_ns(self) -> int | None:

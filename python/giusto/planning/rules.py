@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from giusto.contract.matching import Flow, require_match
+from giusto.errors import Refused
 from giusto.planning.result import Failure
 from giusto.planning.scenario import Needed, Offered, Scenario
 
@@ -24,12 +26,20 @@ def refusals(scenario: Scenario) -> dict[int, Failure]:
 
 
 def _refusal(needed: Needed, offers: list[Offered], unlimited: dict[str, str]) -> Failure | None:
-    if needed.need.max_latency_ns is None:
-        return None
+    for offered in offers:
+        try:
+            require_match(needed.need, Flow(offered.client, offered.topic, offered.offer))
+        except Refused as refused:
+            return Failure.of(needed, refused.why, refused.reason, refused.nearest)
+    return None if needed.need.max_latency_ns is None else _unlimited(needed, offers, unlimited)
+
+
+def _unlimited(needed: Needed, offers: list[Offered], unlimited: dict[str, str]) -> Failure | None:
+    """A topic under contract has publishers with a limit only, who send nothing else without one."""
     for offered in offers:
         if offered.offer.limit is None:
-            reason = f"{offered.client} may send without limit on {offered.topic}: give {offered.path} a min_sep or a rate"
-            return Failure.of(needed, "no_limit", reason)
+            reason = f"{offered.client} may send without limit on {offered.topic}"
+            return Failure.of(needed, "no_limit", f"{reason}: give {offered.path} a min_sep or a rate")
         if offered.client in unlimited:
             reason = (
                 f"{offered.client} publishes on {offered.topic} and without limit on "

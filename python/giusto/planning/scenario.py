@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from giusto import _core
+from giusto.config import BrokerConfig
 from giusto.contract import Need, Offer
 from giusto.errors import InvalidInput
-from giusto.guarantee.model import Rest, Setting
+from giusto.guarantee.costs import Costs
+from giusto.guarantee.model import LinkTerms, Rest, Setting
 from giusto.protocol import ShareTerms
 
 POLICIES = ("twrr", "smooth", "fair", "edf")
@@ -17,7 +19,7 @@ POLICIES = ("twrr", "smooth", "fair", "edf")
 ANY = "any"
 """In place of a policy: the first of them under which all needs hold."""
 
-# What a plan looks at: `#` searches and comparisons take a while for more than this.
+# More offers and needs than this are no scenario, but a mistake.
 ENTRIES_MAX = 100_000
 
 
@@ -46,14 +48,15 @@ class Scenario:
     """All that the bounds of a broker depend on. A topic that is not in `shares` gets what the plan chooses.
 
     `rest` is what may come beside: the largest message and fan-out of traffic that the scenario does not name.
+    The policy is `input`, whatever `config` says.
     """
 
     offers: tuple[Offered, ...]
     needs: tuple[Needed, ...]
     shares: tuple[tuple[str, ShareTerms], ...] = ()
     input: str = "twrr"
-    setting: Setting = field(default_factory=Setting)
-    tolerance_ns: int = 1_000_000
+    config: BrokerConfig = field(default_factory=BrokerConfig)
+    costs: Costs = field(default_factory=Costs)
     rest: Rest = field(default_factory=Rest)
 
     def __post_init__(self) -> None:
@@ -75,6 +78,22 @@ class Scenario:
             if first != offered.path:
                 expected = f"another topic: {offered.client} offers this one in {first} already"
                 raise InvalidInput(f"{offered.path}.topic", offered.topic, expected)
+
+    def setting(self, policy: str) -> Setting:
+        """How the broker would serve under a policy, as far as bounds depend on it."""
+        config, terms = self.config, self.config.guarantee
+        return Setting(
+            input=policy,
+            costs=self.costs,
+            fragment_bytes=config.fragment_bytes,
+            period_ns=config.period_ns,
+            budget_ns=config.budget_ns,
+            slice_ns=terms.slice_ns,
+            link_in=LinkTerms(delay_ns=terms.link_delay_in_ns, bits_per_second=terms.link_bandwidth_in_bps),
+            link_out=LinkTerms(delay_ns=terms.link_delay_out_ns, bits_per_second=terms.link_bandwidth_out_bps),
+            include_stall=terms.stall == "include",
+            tolerance_ns=terms.tolerance_ns,
+        )
 
     @cached_property
     def topics(self) -> tuple[str, ...]:

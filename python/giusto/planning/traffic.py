@@ -33,6 +33,9 @@ class Changed:
 
 UNCHANGED = Changed()
 
+# What a broker reckons with in any case: up to here the rest makes no bound longer.
+REST_LEAST = Rest(fanout=64, size_bytes=65_536)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
@@ -85,7 +88,7 @@ def _supply(scenario: Scenario, offered: Offered, count: int, period_ns: int) ->
         count=count,
         period_ns=period_ns,
         burst=offered.offer.burst,
-        jitter_ns=offered.offer.jitter_ns + scenario.tolerance_ns,
+        jitter_ns=offered.offer.jitter_ns + scenario.config.guarantee.tolerance_ns,
         size_bytes=size_bytes(offered),
     )
 
@@ -102,11 +105,11 @@ def _rest(scenario: Scenario, guarded: Collection[str], fanout: Mapping[str, int
     widest = max((fanout.get(offered.topic, 0) for offered in free), default=0)
     largest = max((size_bytes(offered) for offered in free), default=0)
     return Rest(
-        fanout=_rounded_up(max(widest, scenario.rest.fanout)),
-        size_bytes=_rounded_up(max(largest, scenario.rest.size_bytes)),
+        fanout=_rounded_up(max(REST_LEAST.fanout, widest, scenario.rest.fanout)),
+        size_bytes=_rounded_up(max(REST_LEAST.size_bytes, largest, scenario.rest.size_bytes)),
     )
 
 
 def _rounded_up(number: int) -> int:
-    """The next power of two; 0 stays."""
-    return 1 << (number - 1).bit_length() if number else 0
+    """The next power of two."""
+    return 1 << (number - 1).bit_length()

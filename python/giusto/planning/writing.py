@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 
+from giusto.config import Guarantee
 from giusto.contract.duration import spell_ns
 from giusto.planning.plain import share_fields
 from giusto.planning.result import Plan
@@ -13,7 +15,7 @@ from giusto.protocol import ShareTerms
 
 def configuration(plan: Plan) -> str:
     """What `giusto broker --config` reads."""
-    return "\n".join([*_head(plan), *_broker(plan), *_topics(plan), ""])
+    return "\n".join([*_head(plan), *_broker(plan), *_guarantee(plan), *_topics(plan), ""])
 
 
 def _head(plan: Plan) -> Iterator[str]:
@@ -24,14 +26,34 @@ def _head(plan: Plan) -> Iterator[str]:
 
 
 def _broker(plan: Plan) -> Iterator[str]:
-    setting = plan.scenario.setting
+    config = plan.scenario.config
     yield "[broker]"
     yield f'input = "{plan.input}"'
-    yield f"fragment_bytes = {setting.fragment_bytes}"
-    if setting.period_ns:
+    yield f"fragment_bytes = {config.fragment_bytes}"
+    if config.mode == "time":
         yield 'mode = "time"'
-        yield f'period = "{spell_ns(setting.period_ns)}"'
-        yield f'budget = "{spell_ns(setting.budget_ns)}"'
+        yield f'period = "{spell_ns(config.period_ns)}"'
+        yield f'budget = "{spell_ns(config.budget_ns)}"'
+
+
+def _guarantee(plan: Plan) -> Iterator[str]:
+    """What differs from the defaults: bounds depend on all of it."""
+    yield ""
+    yield "[guarantee]"
+    given, usual = plan.scenario.config.guarantee, Guarantee()
+    for field in fields(Guarantee):
+        value = getattr(given, field.name)
+        if value != getattr(usual, field.name):
+            yield _spelled(field.name, value)
+
+
+def _spelled(name: str, value: object) -> str:
+    if isinstance(value, int):
+        if name.endswith("_ns"):
+            return f'{name.removesuffix("_ns")} = "{spell_ns(value)}"'
+        if name.endswith("_bps"):
+            return f'{name.removesuffix("_bps")} = "{value}bit/s"'
+    return f"{name} = {json.dumps(value, ensure_ascii=False)}"
 
 
 def _topics(plan: Plan) -> Iterator[str]:
@@ -44,7 +66,4 @@ def _topics(plan: Plan) -> Iterator[str]:
 
 def _share(share: ShareTerms) -> Iterator[str]:
     for name, value in share_fields(share).items():
-        if name.endswith("_ns"):
-            yield f'{name.removesuffix("_ns")} = "{spell_ns(value)}"'
-        else:
-            yield f"{name} = {value}"
+        yield _spelled(name, value)

@@ -1,7 +1,8 @@
 //! The steady state: a frame comes in, a quantum is spent, a message goes out.
 
+use crate::engine::class::Class;
 use crate::engine::delivery::{Matched, Waiting};
-use crate::engine::tables::Flow;
+use crate::engine::tables::{Client, Flow};
 use crate::engine::{Delivery, Engine, has_passed};
 use crate::frame::attributes::{Attributes, BlockError};
 use crate::frame::{Data, DataMut, Decoded, Decoder, Frame};
@@ -66,12 +67,14 @@ impl Engine {
         if !data.attributes.is_empty() {
             Attributes::decode(data.attributes).map_err(IngestError::Attributes)?;
         }
-        match self.admit(now, flow, data.header.priority, frame) {
+        let class = self.class_of(topic);
+        match self.admit(now, flow, class, data.header.priority, frame) {
             Ok(pushed) => {
                 self.stamp(pushed.message, topic, client);
                 if pushed.first {
-                    self.stage.arrived(&self.queues, topic, flow);
+                    self.stages.of(class).arrived(&self.queues, topic, flow);
                 }
+                self.stages.waiting += usize::from(class == Class::Guarded);
                 self.count(topic, |counters| counters.ingested += 1);
                 Ok(())
             }
@@ -84,15 +87,24 @@ impl Engine {
         }
     }
 
-    /// Polices and queues a frame. One that the offer does not allow at all takes no token.
+    /// Polices and queues a frame. One that the offer does not allow at all takes no token. Guarded ones are served in the
+    /// order in which they came: the bounds are of that.
     #[inline]
-    fn admit(&mut self, now: Nanos, flow: FlowId, priority: u8, frame: &[u8]) -> Result<Pushed, IngestError> {
+    fn admit(
+        &mut self,
+        now: Nanos,
+        flow: FlowId,
+        class: Class,
+        priority: u8,
+        frame: &[u8],
+    ) -> Result<Pushed, IngestError> {
         if let Some(bucket) = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.as_mut()) {
             self.queues.check(flow, priority, frame)?;
             if !bucket.conforms(now) {
                 return Err(IngestError::Policed(flow));
             }
         }
+        let priority = if class == Class::Guarded { 0 } else { priority };
         Ok(self.queues.push(now, flow, priority, frame)?)
     }
 
@@ -104,15 +116,26 @@ impl Engine {
         }
     }
 
-    /// Spends one quantum; `None` when nothing waits. Ask again when the quantum is over.
+    /// Spends one quantum, on a guarded message if one waits; `None` when nothing does. Ask again when the quantum is over.
     #[inline]
     pub fn step(&mut self, now: Nanos) -> Option<Quantum> {
-        let served = self.stage.next(now, &mut self.queues)?;
+        if self.has_guarded() {
+            if let Some(quantum) = self.step_class(now, Class::Guarded) {
+                return Some(quantum);
+            }
+        }
+        self.step_class(now, Class::Rest)
+    }
+
+    #[inline]
+    pub(super) fn step_class(&mut self, now: Nanos, class: Class) -> Option<Quantum> {
+        let served = self.stages.of(class).next(now, &mut self.queues)?;
         let flow = served.flow;
         if !served.complete {
             return Some(Quantum { flow, step: Step::Fragment });
         }
-        let step = self.forward(now, served.message, flow);
+        self.stages.waiting -= usize::from(class == Class::Guarded);
+        let step = self.forward(now, class, served.message, flow);
         self.queues.store.release(served.message);
         if self.queues.is_drained(flow) {
             self.drained(flow);
@@ -121,7 +144,7 @@ impl Engine {
     }
 
     /// A message has had its last quantum.
-    fn forward(&mut self, now: Nanos, message: MessageId, flow: FlowId) -> Step {
+    fn forward(&mut self, now: Nanos, class: Class, message: MessageId, flow: FlowId) -> Step {
         let (topic, source) = (self.queues.topic(flow), self.queues.client(flow));
         let Some(data) = data(self.queues.store.frame(message)) else { return Step::Expired };
         let (header, has_attributes) = (data.header, !data.attributes.is_empty());
@@ -149,7 +172,7 @@ impl Engine {
         };
         for &token in &tokens {
             self.queues.store.retain(message);
-            self.send(now, Outgoing { token, ..outgoing });
+            self.send(now, class, Outgoing { token, ..outgoing });
         }
         let count = tokens.len();
         self.scratch.tokens = tokens;
@@ -190,9 +213,14 @@ impl Engine {
     }
 
     /// Puts a delivery into its client's output queue.
-    fn send(&mut self, now: Nanos, outgoing: Outgoing) {
+    pub(super) fn send(&mut self, now: Nanos, class: Class, outgoing: Outgoing) {
+        let Some(client) = self.deliveries.get(outgoing.token).map(|delivery| delivery.client) else {
+            return;
+        };
+        if class == Class::Guarded {
+            self.ensure_guarded_queue(client);
+        }
         let Some(delivery) = self.deliveries.get(outgoing.token) else { return };
-        let client = delivery.client;
         let entry = self.tables.clients.get_mut(client.0);
         self.scratch.terms.clear();
         if entry.as_ref().is_some_and(|entry| entry.with_terms > 0) {
@@ -202,12 +230,18 @@ impl Engine {
         }
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let admission = entry.map(|entry| {
-            if entry.fresh == 0 {
-                self.ready.push(client);
+            let (fresh, ready, queue) = match (class, &mut entry.guarded) {
+                (Class::Guarded, Some(queue)) => {
+                    (&mut entry.fresh_guarded, &mut self.ready_guarded, &mut **queue)
+                }
+                _ => (&mut entry.fresh, &mut self.ready, &mut entry.output),
+            };
+            if *fresh == 0 {
+                ready.clients.push(client);
             }
-            entry.fresh = entry.fresh.saturating_add(1);
-            self.crowded |= entry.fresh as usize * 2 >= self.config.output_capacity;
-            entry.output.push(now, outgoing, &self.scratch.terms, &mut lost)
+            *fresh = fresh.saturating_add(1);
+            ready.crowded |= *fresh as usize * 2 >= self.config.output_capacity;
+            queue.push(now, outgoing, &self.scratch.terms, &mut lost)
         });
         match admission {
             Some(Ok(Admission::Queued | Admission::Refused)) => {}
@@ -227,12 +261,24 @@ impl Engine {
         }
     }
 
-    /// The token of the message that `client`'s link carries next; `None` when nothing waits for it.
+    /// The token of the message that `client`'s link carries next, a guarded one if there is one; `None` when nothing
+    /// waits for it.
     #[inline]
     pub fn take(&mut self, now: Nanos, client: ClientId) -> Option<u32> {
+        self.take_from(now, client, Client::pop)
+    }
+
+    /// The token of what `pop` takes out of the queues of `client`.
+    #[inline]
+    pub(super) fn take_from(
+        &mut self,
+        now: Nanos,
+        client: ClientId,
+        pop: impl Fn(&mut Client, Nanos, &mut Vec<Lost>) -> Option<Outgoing>,
+    ) -> Option<u32> {
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let entry = self.tables.clients.get_mut(client.0);
-        let outgoing = entry.and_then(|entry| entry.output.pop(now, &mut lost));
+        let outgoing = entry.and_then(|entry| pop(entry, now, &mut lost));
         self.bury(&mut lost);
         self.scratch.lost = lost;
         let token = outgoing?.token;
@@ -286,14 +332,14 @@ impl Engine {
 
     /// Messages that wait for a client.
     pub fn waiting_for(&self, client: ClientId) -> usize {
-        self.tables.client(client).map_or(0, |entry| entry.output.len())
+        self.tables.client(client).map_or(0, Client::waiting)
     }
 
     /// Everything that waits for a client is abandoned.
     pub(super) fn abandon(&mut self, client: ClientId) {
         let mut lost = Vec::new();
         while let Some(outgoing) =
-            self.tables.clients.get_mut(client.0).and_then(|entry| entry.output.pop(Nanos::MIN, &mut lost))
+            self.tables.clients.get_mut(client.0).and_then(|entry| entry.pop(Nanos::MIN, &mut lost))
         {
             self.close(outgoing.token, Outcome::Lost);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ingest: police ─▶ VOQ matrix        one call per data frame that came in
-//! step:   input stage ─▶ match ─▶ output queues        one call per quantum of the processor
+//! step:   input stage ─▶ match ─▶ output queues        one call per quantum of the processor, guarded topics first
 //! take:   output stage ─▶ record      one call per message that a link can carry
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! unadvertise), which change the tables that the views show: W, MatrixIN, MatrixOUT. Whoever drives
 //! the engine (a broker on sockets, the simulator, a test) owns the clock and the links.
 
+mod class;
 mod counters;
 mod delivery;
 mod forward;
@@ -22,7 +23,6 @@ mod view;
 use crate::error::Invalid;
 use crate::frame::data::HEADER_BYTES;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
-use crate::input::{self, InputStage};
 use crate::matching::Matcher;
 use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
 use crate::queue::Queues;
@@ -35,6 +35,7 @@ pub use losses::{Cause, Loss};
 pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
 pub use view::Views;
 
+use class::{Ready, Stages};
 use delivery::Deliveries;
 use losses::Losses;
 use tables::Tables;
@@ -89,7 +90,7 @@ impl Default for Config {
 pub struct Engine {
     config: Config,
     tables: Tables,
-    stage: Box<dyn InputStage>,
+    stages: Stages,
     queues: Queues,
     matcher: Matcher,
     deliveries: Deliveries,
@@ -98,10 +99,9 @@ pub struct Engine {
     scratch: Scratch,
     /// Clients whose queue was full while the overflow policy is to disconnect them.
     overflowed: Vec<ClientId>,
-    /// Clients for which something was queued since they were last named, each once.
-    ready: Vec<ClientId>,
-    /// One of them has got half of what its queue holds.
-    crowded: bool,
+    /// Who has got something of the rest, and who something guarded.
+    ready: Ready,
+    ready_guarded: Ready,
     losses: Losses,
 }
 
@@ -116,8 +116,8 @@ struct Scratch {
 impl Engine {
     /// An engine with no topic and no client.
     pub fn new(config: Config) -> Result<Self, Invalid> {
-        let stage = input::policy(&config.input)?;
-        let mut queues = Queues::new(stage.lanes(), config.fragment_bytes)?.with_header(HEADER_BYTES as u32);
+        let stages = Stages::new(&config.input)?;
+        let mut queues = Queues::new(stages.lanes(), config.fragment_bytes)?.with_header(HEADER_BYTES as u32);
         queues.store.limit(config.message_capacity);
         let policy = output::policy(&config.output)
             .map_err(|invalid| Invalid { field: "output".into(), ..invalid })?;
@@ -129,15 +129,15 @@ impl Engine {
         Ok(Self {
             config,
             tables: Tables::default(),
-            stage,
+            stages,
             queues,
             matcher: Matcher::new(),
             deliveries: Deliveries::default(),
             records,
             scratch: Scratch::default(),
             overflowed: Vec::new(),
-            ready: Vec::new(),
-            crowded: false,
+            ready: Ready::default(),
+            ready_guarded: Ready::default(),
             losses: Losses::default(),
         })
     }
@@ -173,11 +173,11 @@ impl Engine {
         there.map(|(number, _)| TopicId(number))
     }
 
-    /// A client for which something was queued since it was last named, if there is one.
+    /// A client for which something of the rest was queued since it was last named, if there is one.
     #[inline]
     pub fn pop_ready(&mut self) -> Option<ClientId> {
-        self.crowded = false;
-        let client = self.ready.pop()?;
+        self.ready.crowded = false;
+        let client = self.ready.clients.pop()?;
         if let Some(entry) = self.tables.clients.get_mut(client.0) {
             entry.fresh = 0;
         }
@@ -187,13 +187,13 @@ impl Engine {
     /// How many clients [`Engine::pop_ready`] would name.
     #[inline]
     pub fn ready_count(&self) -> usize {
-        self.ready.len()
+        self.ready.clients.len()
     }
 
     /// Whether a client should be named and its messages taken before more steps fill its queue.
     #[inline]
     pub fn is_crowded(&self) -> bool {
-        self.crowded
+        self.ready.crowded
     }
 
     /// Messages that wait for the input stage.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::engine::Engine;
+use crate::engine::class::Class;
 use crate::engine::tables::{Client, Flow, Subscription, Topic};
 use crate::error::{ChangeError, Invalid};
 use crate::frame::LIMIT_BYTES;
@@ -72,7 +73,9 @@ impl Engine {
             pending: 0,
             overflowed: false,
             fresh: 0,
+            fresh_guarded: 0,
             output,
+            guarded: None,
             flows,
             subscriptions,
             with_terms: 0,
@@ -94,7 +97,8 @@ impl Engine {
             self.tables.client_names.remove(&client.name);
         }
         self.overflowed.retain(|&client| client != id);
-        self.ready.retain(|&client| client != id);
+        self.ready.clients.retain(|&client| client != id);
+        self.ready_guarded.clients.retain(|&client| client != id);
         self.tables.forget_client(id);
         Ok(())
     }
@@ -121,17 +125,18 @@ impl Engine {
             return Err(ChangeError::duplicate("topic", name));
         }
         let id = TopicId(bounded("topics", self.tables.topics.next())?);
-        self.stage.check(id, &share)?;
+        self.stages.of(Class::Rest).check(id, &share)?;
         if let Some(records) = &mut self.records {
             records.topic.set(id.0, name)?;
         }
         self.matcher.add_topic(id, name)?;
-        self.stage.allot(id, &share);
+        self.stages.of(Class::Rest).allot(id, &share);
         let counters = Default::default();
         self.tables.topics.insert(Topic {
             name: name.into(),
             share,
-            flows: 0,
+            guarded: false,
+            flows: Vec::new(),
             pending: 0,
             gone: false,
             counters,
@@ -143,15 +148,17 @@ impl Engine {
     /// A topic that nobody publishes on is gone.
     pub fn forget(&mut self, id: TopicId) -> Result<(), ChangeError> {
         let topic = self.topic(id)?;
-        if topic.flows != 0 {
+        if !topic.flows.is_empty() {
             let problem = Invalid::new("topic", &topic.name, "a topic on which nobody publishes any more");
             return Err(problem.into());
         }
         self.matcher.remove_topic(id)?;
-        self.stage.withdraw(id);
+        let class = self.class_of(id);
+        self.stages.of(class).withdraw(id);
         self.tables.clients.iter_mut().for_each(|client| client.ended.retain(|&(topic, _)| topic != id));
         if let Some(topic) = self.tables.topics.get_mut(id.0) {
             topic.gone = true;
+            self.stages.topics -= usize::from(std::mem::take(&mut topic.guarded));
             self.tables.topic_names.remove(&topic.name);
         }
         self.tables.forget_topic(id);
@@ -161,8 +168,9 @@ impl Engine {
     /// Allots another share to a topic.
     pub fn allot(&mut self, id: TopicId, share: Share) -> Result<(), ChangeError> {
         self.topic(id)?;
-        self.stage.check(id, &share)?;
-        self.stage.allot(id, &share);
+        let class = self.class_of(id);
+        self.stages.of(class).check(id, &share)?;
+        self.stages.of(class).allot(id, &share);
         if let Some(topic) = self.tables.topic_mut(id) {
             topic.share = share;
         }
@@ -191,7 +199,8 @@ impl Engine {
         }
         let flow = FlowId(self.tables.flows.next());
         self.queues.open(flow, client, topic, offer.bounds)?;
-        self.stage.join(&mut self.queues, topic, flow);
+        let class = self.class_of(topic);
+        self.stages.of(class).join(&mut self.queues, topic, flow);
         self.tables.flows.insert(Flow::default());
         self.install_rule(client, topic, flow, rule);
         if let Some(entry) = self.tables.client_mut(client) {
@@ -199,7 +208,7 @@ impl Engine {
             entry.live_flows += 1;
         }
         if let Some(entry) = self.tables.topic_mut(topic) {
-            entry.flows += 1;
+            entry.flows.push(flow);
         }
         Ok(flow)
     }
@@ -304,10 +313,11 @@ impl Engine {
     /// A closed flow has no message left: its number is free, and its client's if that is gone too.
     pub(super) fn drained(&mut self, flow: FlowId) {
         let (client, topic) = (self.queues.client(flow), self.queues.topic(flow));
-        self.stage.leave(&self.queues, topic, flow);
+        let class = self.class_of(topic);
+        self.stages.of(class).leave(&self.queues, topic, flow);
         self.tables.flows.remove(flow.0);
         if let Some(entry) = self.tables.topic_mut(topic) {
-            entry.flows -= 1;
+            entry.flows.retain(|&other| other != flow);
         }
         if let Some(entry) = self.tables.clients.get_mut(client.0) {
             entry.live_flows -= 1;

@@ -11,7 +11,7 @@ use crate::engine::Counters;
 use crate::error::Invalid;
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
-use crate::output::{OutputQueue, Terms};
+use crate::output::{Lost, Outgoing, OutputQueue, Terms};
 use crate::policer::{Bucket, Limit, Rule};
 
 /// Rules remembered at most.
@@ -88,9 +88,12 @@ pub(super) struct Client {
     pub(super) pending: u32,
     /// Its queue was full and nobody has been told yet.
     pub(super) overflowed: bool,
-    /// Messages queued for it since it was last named; if any, it is among the ready ones.
+    /// Messages queued for it since it was last named; if any, it is among the ready ones. So for guarded ones.
     pub(super) fresh: u32,
+    pub(super) fresh_guarded: u32,
     pub(super) output: OutputQueue,
+    /// For guarded deliveries, once there was one.
+    pub(super) guarded: Option<Box<OutputQueue>>,
     /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,
     pub(super) subscriptions: Vec<SubscriptionId>,
@@ -106,8 +109,10 @@ pub(super) struct Client {
 pub(super) struct Topic {
     pub(super) name: Box<str>,
     pub(super) share: Share,
+    /// Under contract.
+    pub(super) guarded: bool,
     /// Flows that are open or have messages left.
-    pub(super) flows: u32,
+    pub(super) flows: Vec<FlowId>,
     /// Deliveries that wait for clients.
     pub(super) pending: u32,
     /// Forgotten; kept only until nothing is pending.
@@ -247,6 +252,19 @@ impl Tables {
 }
 
 impl Client {
+    /// The next message for its link: a guarded one if there is one.
+    #[inline]
+    pub(super) fn pop(&mut self, now: Nanos, lost: &mut Vec<Lost>) -> Option<Outgoing> {
+        let guarded = self.guarded.as_mut().and_then(|queue| queue.pop(now, lost));
+        guarded.or_else(|| self.output.pop(now, lost))
+    }
+
+    /// Messages that wait for it.
+    #[inline]
+    pub(super) fn waiting(&self) -> usize {
+        self.output.len() + self.guarded.as_ref().map_or(0, |queue| queue.len())
+    }
+
     /// The client's flow on a topic, open or not yet drained.
     pub(super) fn flow(&self, topic: TopicId) -> Option<FlowId> {
         let found = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic);

@@ -52,6 +52,16 @@ impl Heap {
         }
     }
 
+    /// Takes a topic out, if it is in.
+    pub(super) fn remove(&mut self, topic: u32) {
+        let is_it = |entry: &u128| *entry as u32 & (TOPICS_MAX - 1) == topic;
+        if self.entries.iter().any(is_it) {
+            // A sorted list is a heap.
+            self.entries.retain(|entry| !is_it(entry));
+            self.entries.sort_unstable();
+        }
+    }
+
     /// Puts another in the place of the least.
     #[inline]
     pub(super) fn replace(&mut self, tag: u128, topic: u32) {
@@ -92,11 +102,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_sorted_list(steps in prop::collection::vec((0u8..4, 0u128..9, 0u32..9), 0..300)) {
+        fn agrees_with_a_sorted_list(steps in prop::collection::vec((0u8..5, 0u128..9, 0u32..9), 0..300)) {
             let (mut heap, mut sorted) = (Heap::default(), Vec::new());
             for (action, tag, topic) in steps {
                 match action {
                     0 if !sorted.is_empty() => { heap.pop(); sorted.remove(0); }
+                    2 => { heap.remove(topic); sorted.retain(|&(_, other)| other != topic); }
                     1 if !sorted.is_empty() => { heap.replace(tag, topic); sorted[0] = (tag, topic); }
                     _ => { heap.push(tag, topic); sorted.push((tag, topic)); }
                 }

@@ -57,7 +57,7 @@ pub trait InputStage: Debug + Send + Sync {
     /// where the policy's analysis allows it (assumption A7), at the latest when everything is idle.
     fn allot(&mut self, topic: TopicId, share: &Share);
 
-    /// The topic has no flow any more and no message.
+    /// The topic is gone from this stage, with all its flows and whatever waits in them.
     fn withdraw(&mut self, topic: TopicId);
 
     /// `flow` publishes on `topic` from now on.

@@ -66,6 +66,7 @@ impl<T: Tagging> InputStage for Tags<T> {
 
     fn withdraw(&mut self, topic: TopicId) {
         self.tagging.withdraw(topic.index());
+        self.slots.remove(topic.0);
     }
 
     fn join(&mut self, _queues: &mut Queues, _topic: TopicId, _flow: FlowId) {}

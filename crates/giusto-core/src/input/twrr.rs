@@ -97,6 +97,18 @@ impl Twrr {
         list.push(topic);
     }
 
+    /// A topic that had messages has none now. Its weight is as when it was listed: no cycle has ended since.
+    #[cold]
+    fn exit(&mut self, topic: u32) {
+        self.eligible.remove(topic as usize);
+        let weight = self.topics[topic as usize].weight;
+        let Some(list) = self.lists.get_mut(weight as usize) else { return };
+        list.retain(|&listed| listed != topic);
+        if list.is_empty() {
+            self.listed.remove((WEIGHT_MAX - weight) as usize);
+        }
+    }
+
     /// The topics of one weight have become eligible.
     fn unlist(&mut self, weight: u32) {
         let Some(list) = self.lists.get_mut(weight as usize) else { return };
@@ -217,6 +229,9 @@ impl InputStage for Twrr {
     }
 
     fn withdraw(&mut self, topic: TopicId) {
+        if !std::mem::take(&mut self.topics[topic.index()].seats).is_idle() {
+            self.exit(topic.0);
+        }
         self.change(topic, 0);
     }
 

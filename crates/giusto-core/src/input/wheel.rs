@@ -215,6 +215,11 @@ impl InputStage for Wheel {
     }
 
     fn withdraw(&mut self, topic: TopicId) {
+        let entry = &mut self.topics[topic.index()];
+        if !std::mem::take(&mut entry.seats).is_idle() {
+            let own = entry.first as usize..(entry.first + entry.cells) as usize;
+            self.table.places[own].iter().for_each(|&place| self.marks.remove(place as usize));
+        }
         self.weights.set(topic, 0);
         self.stale = true;
     }

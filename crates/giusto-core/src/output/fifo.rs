@@ -37,6 +37,14 @@ pub(super) fn expire_head(ring: &mut VecDeque<Waiting>, now: Nanos, expired: &mu
     }
 }
 
+/// Takes the chosen messages out of `ring`, in order.
+pub(super) fn extract_from(ring: &mut VecDeque<Waiting>, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing> {
+    let is_taken = |waiting: &Waiting| is_chosen(waiting.message.token);
+    let taken = ring.iter().filter(|waiting| is_taken(waiting)).map(|waiting| waiting.message).collect();
+    ring.retain(|waiting| !is_taken(waiting));
+    taken
+}
+
 impl OutputStage for Fifo {
     fn push(&mut self, arrival: &Arrival<'_>) {
         self.ring.push_back(Waiting::new(arrival));
@@ -53,6 +61,10 @@ impl OutputStage for Fifo {
 
     fn evict_oldest(&mut self) -> Option<Outgoing> {
         self.ring.pop_front().map(|head| head.message)
+    }
+
+    fn extract(&mut self, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing> {
+        extract_from(&mut self.ring, is_chosen)
     }
 
     fn len(&self) -> usize {

@@ -72,6 +72,12 @@ impl OutputStage for Lrt {
         self.messages.oldest().map(|slot| self.take(slot))
     }
 
+    fn extract(&mut self, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing> {
+        let is_taken = |&slot: &u32| is_chosen(self.messages.at(slot).token);
+        let slots: Vec<u32> = self.messages.slots().filter(is_taken).collect();
+        slots.into_iter().map(|slot| self.take(slot)).collect()
+    }
+
     fn len(&self) -> usize {
         self.messages.len()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::fifo::{Waiting, expire_head};
+use super::fifo::{Waiting, expire_head, extract_from};
 use super::message::{Outgoing, PRIORITY_MAX};
 use super::stage::{Arrival, OutputStage};
 use crate::id::Nanos;
@@ -32,6 +32,14 @@ impl Priority {
         Some(head.message)
     }
 
+    /// Finds out which levels have messages, and how many.
+    fn count(&mut self) {
+        for (level, ring) in self.levels.iter().enumerate() {
+            self.occupied &= !(u8::from(ring.is_empty()) << level);
+        }
+        self.len = self.levels.iter().map(VecDeque::len).sum();
+    }
+
     fn most_urgent(&self) -> Option<usize> {
         self.occupied.checked_ilog2().map(|level| level as usize)
     }
@@ -58,15 +66,18 @@ impl OutputStage for Priority {
     }
 
     fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>) {
-        for (level, ring) in self.levels.iter_mut().enumerate() {
-            expire_head(ring, now, expired);
-            self.occupied &= !(u8::from(ring.is_empty()) << level);
-        }
-        self.len = self.levels.iter().map(VecDeque::len).sum();
+        self.levels.iter_mut().for_each(|ring| expire_head(ring, now, expired));
+        self.count();
     }
 
     fn evict_oldest(&mut self) -> Option<Outgoing> {
         self.take(self.occupied.trailing_zeros() as usize)
+    }
+
+    fn extract(&mut self, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing> {
+        let taken = self.levels.iter_mut().rev().flat_map(|ring| extract_from(ring, is_chosen)).collect();
+        self.count();
+        taken
     }
 
     fn len(&self) -> usize {

@@ -165,6 +165,13 @@ impl OutputQueue {
         message
     }
 
+    /// Takes out the messages whose tokens are chosen, in order: they go to another queue, as if they had never come here.
+    pub fn extract(&mut self, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing> {
+        let taken = self.stage.extract(is_chosen);
+        self.counts.pushed -= taken.len() as u64;
+        taken
+    }
+
     /// Messages queued, expired but not yet found ones included.
     pub fn len(&self) -> usize {
         self.stage.len()

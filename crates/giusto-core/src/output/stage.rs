@@ -33,6 +33,9 @@ pub trait OutputStage: Send + Sync {
     /// Gives up the oldest message, or what the policy says instead.
     fn evict_oldest(&mut self) -> Option<Outgoing>;
 
+    /// Takes out the messages whose tokens are chosen: the oldest first, or first the most urgent level.
+    fn extract(&mut self, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing>;
+
     /// Messages queued, expired but not yet found ones included.
     fn len(&self) -> usize;
 

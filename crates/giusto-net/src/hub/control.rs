@@ -76,6 +76,11 @@ impl Hub {
         self.engine.allot(topic, share)
     }
 
+    /// Puts a topic under contract, or among the rest; whether it is there now.
+    pub fn guard(&mut self, topic: TopicId, guarded: bool) -> Result<bool, ChangeError> {
+        self.engine.guard(topic, guarded)
+    }
+
     /// The connection publishes on the topic from now on. It may send as many messages as the offer's queue holds;
     /// those of an earlier flow that still wait do not take their places.
     pub fn advertise(&mut self, id: ConnId, topic: TopicId, offer: &Offer) -> Result<FlowId, ChangeError> {

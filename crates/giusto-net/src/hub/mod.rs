@@ -37,7 +37,7 @@ pub use conn::ConnId;
 pub use fill::Filled;
 pub(crate) use news::News;
 pub use receive::{Hold, Received};
-pub use status::{ClientStatus, LossOf, Refusals, TopicStatus};
+pub use status::{ClientStatus, Longest, LossOf, Refusals, TopicStatus};
 
 use conn::{Conn, Conns, State};
 use credit::Flows;
@@ -139,6 +139,7 @@ pub struct Hub {
     delays: Delays,
     losses: Vec<LossOf>,
     refusals: Refusals,
+    longest: Longest,
     turns: u64,
     /// Messages that steps have queued for clients since the last gathering.
     queued: usize,
@@ -162,6 +163,7 @@ impl Hub {
             delays: Delays::default(),
             losses: Vec::new(),
             refusals: Refusals::default(),
+            longest: Longest::default(),
             turns: 0,
             queued: 0,
             config,
@@ -219,6 +221,11 @@ impl Hub {
     pub fn gather(&mut self, now: Nanos) {
         self.queued = 0;
         while let Some(client) = self.engine.pop_ready() {
+            if let Some(conn) = self.conn_of(client) {
+                self.mark(conn);
+            }
+        }
+        while let Some(client) = self.engine.pop_ready_guarded() {
             if let Some(conn) = self.conn_of(client) {
                 self.mark(conn);
             }

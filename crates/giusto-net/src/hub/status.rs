@@ -1,7 +1,7 @@
 //! What happened so far, for people: delays per topic, messages per client, losses, refusals.
 
 use giusto_core::engine::{Cause, Counters, Loss};
-use giusto_core::id::{FlowId, TopicId};
+use giusto_core::id::{FlowId, Nanos, TopicId};
 
 use super::Hub;
 use super::conn::ConnId;
@@ -63,6 +63,17 @@ impl Refusals {
     }
 }
 
+/// The longest times that the data thread was seen to take for one thing, while topics were guarded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Longest {
+    /// A slice of the rest.
+    pub slice_ns: Nanos,
+    /// A call of the control plane.
+    pub call_ns: Nanos,
+    /// A turn of guarded traffic: read, step, write.
+    pub turn_ns: Nanos,
+}
+
 /// Messages that were not delivered, and whose they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossOf {
@@ -113,6 +124,11 @@ impl Hub {
     /// What became of all messages.
     pub fn totals(&self) -> Counters {
         self.engine.totals()
+    }
+
+    /// The longest times, to be noted by who owns the clock.
+    pub fn longest(&mut self) -> &mut Longest {
+        &mut self.longest
     }
 
     /// What was lost since the last call.

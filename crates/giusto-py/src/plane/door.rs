@@ -165,6 +165,15 @@ impl PyDoor {
         self.change(py, move |hub, _| hub.allot(topic, share.0))
     }
 
+    /// Puts topics under contract, or among the rest; returns those that are there now. One goes back only when nothing of
+    /// it waits.
+    fn guard(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>, guarded: bool) -> PyResult<Vec<u32>> {
+        let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
+        self.ask(py, move |hub, _| {
+            topics.into_iter().filter(|&topic| hub.guard(TopicId(topic), guarded) == Ok(true)).collect()
+        })
+    }
+
     /// The connection publishes on the topic from now on; returns the number of the flow.
     #[pyo3(signature = (
         conn, topic, *, capacity=None, max_size_bytes=None, min_sep_ns=None, count=None, period_ns=None, burst=None,
@@ -273,7 +282,7 @@ impl PyDoor {
         Ok(losses.into_iter().map(row).collect())
     }
 
-    /// Counters and delays of topics, messages of clients, what was refused.
+    /// Counters and delays of topics, messages of clients, what was refused; the longest times since the last call.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let status = PyDict::new(py);
         status.set_item("topics", self.topic_status(py)?)?;
@@ -292,6 +301,12 @@ impl PyDoor {
         refusals.named().iter().try_for_each(|(name, count)| refused.set_item(name, count))?;
         status.set_item("refused", refused)?;
         status.set_item("turns", turns)?;
+        let longest = self.ask(py, |hub, _| std::mem::take(hub.longest()))?;
+        let guarded = PyDict::new(py);
+        guarded.set_item("slice_max_ns", longest.slice_ns)?;
+        guarded.set_item("call_max_ns", longest.call_ns)?;
+        guarded.set_item("turn_max_ns", longest.turn_ns)?;
+        status.set_item("guarded", guarded)?;
         Ok(status)
     }
 

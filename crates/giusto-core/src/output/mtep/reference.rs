@@ -91,6 +91,12 @@ impl OutputStage for MtepReference {
         self.messages.oldest().map(|slot| self.messages.remove(slot).message)
     }
 
+    fn extract(&mut self, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing> {
+        let is_taken = |&slot: &u32| is_chosen(self.messages.at(slot).message.token);
+        let slots: Vec<u32> = self.messages.slots().filter(is_taken).collect();
+        slots.into_iter().map(|slot| self.messages.remove(slot).message).collect()
+    }
+
     fn len(&self) -> usize {
         self.messages.len()
     }

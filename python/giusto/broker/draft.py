@@ -1,0 +1,75 @@
+"""What a request would change in the guarded part of a broker, while it is being put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from giusto.broker.contracts import Contract
+from giusto.broker.holdings import Holding
+from giusto.guarantee.model import Allotted, Change, Demand, Rest
+
+# A flush has 64 KiB in any case: up to here the rest makes no bound longer.
+REST_LEAST = Rest(fanout=64, size_bytes=65_536)
+
+
+@dataclass(slots=True)
+class Draft:
+    """Flows, demands and topics that come, change and go; of other traffic what it `asks`, and what it gets."""
+
+    holdings: list[Holding] = field(default_factory=list)
+    ended: list[Holding] = field(default_factory=list)
+    demands: list[tuple[Contract, str]] = field(default_factory=list)
+    demands_gone: list[tuple[Contract, str]] = field(default_factory=list)
+    topics: dict[str, Allotted] = field(default_factory=dict)
+    released: list[str] = field(default_factory=list)
+    guarding: set[str] = field(default_factory=set)
+    contract: Contract | None = None
+    replaced: Contract | None = None
+    asks: Rest = REST_LEAST
+    rest: Rest | None = None
+
+    def count(self, new: Holding, old: Holding | None) -> None:
+        """A flow counts from now on, in the place of what counted for it before."""
+        if old is None or old.until_ns is not None or old.supply != new.supply:
+            self.holdings.append(new)
+        if old is not None and old.supply != new.supply:
+            self.ended.append(old)
+
+    def change(self, known: set[tuple[str, str]], rest: Rest | None) -> Change:
+        """The change for the book; flows that are `known` (client, topic) come back as they were."""
+        gone = {(one.client, one.topic) for one in self.ended}
+        return Change(
+            supplies=tuple(
+                one.supply
+                for one in self.holdings
+                if (one.client, one.topic) not in known or (one.client, one.topic) in gone
+            ),
+            supplies_gone=tuple(one.supply for one in self.ended),
+            demands=_demands(self.demands),
+            demands_gone=_demands(self.demands_gone),
+            topics=tuple(self.topics.values()),
+            released=tuple(self.released),
+            rest=rest,
+        )
+
+
+def _demands(pairs: list[tuple[Contract, str]]) -> tuple[Demand, ...]:
+    return tuple(contract.demand(topic) for contract, topic in pairs)
+
+
+def rest_of(fanout: int, size_bytes: int) -> Rest:
+    """Other traffic, rounded up to powers of two, so that it seldom changes."""
+    return Rest(
+        fanout=max(REST_LEAST.fanout, _power(fanout)), size_bytes=max(REST_LEAST.size_bytes, _power(size_bytes))
+    )
+
+
+def larger(one: Rest, other: Rest) -> Rest:
+    """Both of them."""
+    return Rest(
+        fanout=max(one.fanout, other.fanout), size_bytes=max(one.size_bytes, other.size_bytes)
+    )
+
+
+def _power(number: int) -> int:
+    return 1 << max(0, number - 1).bit_length()
