@@ -108,19 +108,21 @@ def least_weight(seat: Seat, least: int, others: Others, empty_ns: int) -> int |
     return high
 
 
-def least_weights(seats: Sequence[Seat], empty_ns: int) -> list[int] | Nothing:
-    """The cheapest weights: the least sum, so the shortest cycle. Complete: `Nothing` is a proof."""
+def least_weights(
+    seats: Sequence[Seat], empty_ns: int, floor: Sequence[int] | None = None
+) -> list[int] | Nothing:
+    """The cheapest weights, none below its `floor`: the least sum, so the shortest cycle."""
     impossible = too_much(seats)
     if impossible is not None:
         return impossible
     common = gcd(*(seat.fixed for seat in seats if seat.fixed is not None))
     if common == 0:
-        return risen(seats, {}, empty_ns)
+        return risen(seats, {}, empty_ns, floor)
     found: list[list[int]] = []
     failed: list[Nothing] = []
     for divisor in (d for d in range(1, common + 1) if common % d == 0):
         fixed = {k: seat.fixed // divisor for k, seat in enumerate(seats) if seat.fixed is not None}
-        weights = risen(seats, fixed, empty_ns)
+        weights = risen(seats, fixed, empty_ns, floor)
         if isinstance(weights, Nothing):
             failed.append(weights)
         elif max(weights) * divisor <= WEIGHT_MAX:
@@ -130,9 +132,11 @@ def least_weights(seats: Sequence[Seat], empty_ns: int) -> list[int] | Nothing:
     return next((each for each in failed if not each.proved), failed[0])
 
 
-def risen(seats: Sequence[Seat], fixed: dict[int, int], empty_ns: int) -> list[int] | Nothing:
-    """The least fixpoint, from 1 upwards; `fixed` weights stay."""
-    weights = [fixed.get(k, 1) for k in range(len(seats))]
+def risen(
+    seats: Sequence[Seat], fixed: dict[int, int], empty_ns: int, floor: Sequence[int] | None
+) -> list[int] | Nothing:
+    """The least fixpoint, from the floor or 1 upwards; `fixed` weights stay."""
+    weights = [fixed.get(k, floor[k] if floor else 1) for k in range(len(seats))]
     costs: Counter[int] = Counter()
     for weight, seat in zip(weights, seats, strict=True):
         costs[weight] += seat.cost_ns
