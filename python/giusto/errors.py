@@ -143,20 +143,27 @@ class Overload(GiustoError):
     """More traffic than the policy can ever serve: no bound exists."""
 
 
+def milliseconds(ns: int) -> str:
+    """Every digit: a value that was rounded down would be refused again."""
+    whole, part = divmod(ns, 1_000_000)
+    return f"{whole}.{part:06}".rstrip("0").rstrip(".") + " ms"
+
+
 class Nearest(NamedTuple):
-    """What would be granted now instead: the smallest latency and, separately, the largest rate."""
+    """What could be granted instead: the smallest `max_latency`, the largest rate; None if nothing helps."""
 
     max_latency_ns: int | None = None
-    count: int | None = None
+    count: int | None = None  # type: ignore[assignment]  # not the method of tuples
     period_ns: int | None = None
 
     def __str__(self) -> str:
-        said = []
+        ways = []
         if self.max_latency_ns is not None:
-            said.append(f"max_latency {self.max_latency_ns / 1e6:g} ms")
+            ways.append(f"a max_latency of {milliseconds(self.max_latency_ns)}")
         if self.count is not None and self.period_ns is not None:
-            said.append(f"rate {self.count} per {self.period_ns / 1e6:g} ms")
-        return " or ".join(said) or "none"
+            messages = "message" if self.count == 1 else "messages"
+            ways.append(f"at most {self.count} {messages} per {milliseconds(self.period_ns)}")
+        return ", or ".join(ways) or "nothing"
 
 
 class Refused(GiustoError):

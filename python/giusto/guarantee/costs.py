@@ -1,8 +1,9 @@
 """What the broker's own work costs at most, in nanoseconds: what every bound of a live bus rests on.
 
-A message costs a *take* (its part of a read, decoding, queueing), a *step* of the input stage with a *deliver*
-for each subscriber, and a *write* for each of them. Each is a straight line in the size of the message. The
-figures come from a calibration; without one they are the defaults here, which are meant to be too high.
+A message costs a *take* (its part of a read, decoding, queueing), a *step* of the input stage with a
+*deliver* for each subscriber, and a *write* for each of them. Each is a straight line in the size of the
+message. The figures come from a calibration; without one they are the defaults here, which are meant to be
+too high.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ class Costs:
     """The cost of each piece of work, and where the figures come from.
 
     `frame` is one more of the smallest frames in the same read, `turn` a turn of the data thread that finds
-    nothing, `call` the longest call of the control plane, `hop` the way of a message between a socket of the broker and the program at its other end, `stall` how
-    long the machine takes the processor away now and then: no bound contains it unless it is asked to.
+    nothing, `call` the longest call of the control plane, `hop` the way of a message between a socket of the
+    broker and the program at its other end, `stall` how long the machine takes the processor away now and
+    then: no bound contains it unless it is asked to.
     """
 
     take: Line = Line(6_000, 1_000)

@@ -15,7 +15,10 @@ from giusto.protocol import ShareTerms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supply:
-    """A flow: at most `burst` + (t + `jitter_ns`)·`count`/`period_ns` messages in any window of length t."""
+    """A flow: at most `burst` + (t + `jitter_ns`)·`count`/`period_ns` messages in any window of length t.
+
+    That is what its policer lets through, so that `jitter_ns` contains the broker's tolerance.
+    """
 
     client: str
     topic: str
@@ -28,7 +31,7 @@ class Supply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """A need for a latency on one topic. A subscription with wildcards has one on each topic; `key` is its own."""
+    """A need for a latency on one topic. A subscription with wildcards has one on each; `key` is its own."""
 
     key: str
     client: str
@@ -38,11 +41,16 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allotted:
-    """A guarded topic: its share in the input stage, and how many clients get its messages."""
+    """A guarded topic: its share in the input stage, and how many clients get its messages.
+
+    `place` is its number in the data plane, by which `smooth` orders topics of equal credit; topics without
+    one come in the order of their names.
+    """
 
     topic: str
     share: ShareTerms = field(default_factory=ShareTerms)
     fanout: int = 1
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +77,11 @@ class LinkTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How the broker serves: from its configuration and its calibration, the same for all contracts."""
+    """How the broker serves: from its configuration and its calibration, the same for all contracts.
+
+    `tolerance_ns` is the part of every flow's jitter that the broker itself has added for the policer's sake;
+    if it is above 0, nothing is granted under which a publisher that keeps its offer could be policed.
+    """
 
     input: str = "twrr"
     costs: Costs = field(default_factory=Costs)
@@ -81,11 +93,12 @@ class Setting:
     link_in: LinkTerms = field(default_factory=LinkTerms)
     link_out: LinkTerms = field(default_factory=LinkTerms)
     include_stall: bool = False
+    tolerance_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is to become different, all of it or nothing. A topic that is `released` is not guarded any more."""
+    """What is to become different, all of it or nothing. A `released` topic is not guarded any more."""
 
     supplies: tuple[Supply, ...] = ()
     supplies_gone: tuple[Supply, ...] = ()
@@ -122,7 +135,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """Why a change is refused: `why` is one of latency, overload; whose contract would break, and by what.
+    """Why a change is refused: `why` is latency, overload or tolerance; whose contract would break, by what.
 
     `bound_ns` is what it would have got, None if there is no bound at all. `own` says that the contract that
     breaks is part of the change itself.

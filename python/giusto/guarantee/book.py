@@ -1,0 +1,152 @@
+"""Whether everything that was promised still holds when something changes: admission.
+
+A book is the guarded side of one broker. It is filled by changes, all or nothing; what it answers depends
+on what it contains, never on the order in which that came. `decide` tries a change and takes it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from giusto.errors import Nearest, Overload, Unknown
+from giusto.guarantee import stages
+from giusto.guarantee.blocking import Delay
+from giusto.guarantee.changes import Draft
+from giusto.guarantee.fixed import ONE
+from giusto.guarantee.load import Load
+from giusto.guarantee.model import Allotted, Bound, Change, Demand, Objection, Rest, Setting, Supply
+from giusto.guarantee.objections import Case
+from giusto.guarantee.parts import parts_of
+from giusto.guarantee.record import Record
+from giusto.guarantee.search import nearest
+from giusto.guarantee.setting import check_setting
+from giusto.guarantee.stages.stage import Response
+from giusto.guarantee.stream import Stream
+
+
+class Book:
+    """The guarded topics of a broker, who publishes on them, and what was promised."""
+
+    def __init__(self, setting: Setting) -> None:
+        check_setting(setting)
+        self.setting = setting
+        self.rest = Rest()
+        self.records: dict[str, Record] = {}
+        self.stage = stages.stage(setting)
+        self.load = Load(setting)
+        self.flows: dict[str, set[str]] = {}
+        self.promises = 0
+
+    @property
+    def topics(self) -> Mapping[str, Allotted]:
+        """The guarded ones, by name."""
+        return {name: record.allotted for name, record in self.records.items() if record.allotted}
+
+    @property
+    def supplies(self) -> tuple[Supply, ...]:
+        """Every flow with a limit."""
+        return tuple(stream.supply for record in self.records.values() for stream in record.streams.values())
+
+    @property
+    def demands(self) -> tuple[Demand, ...]:
+        """Every promise."""
+        return tuple(demand for record in self.records.values() for demand in record.demands.values())
+
+    @property
+    def utilisation(self) -> float:
+        """Σ ρ F s + U_r: the part of the time that guarded traffic takes if all of it comes."""
+        return (self.load.serving + self.load.reading) / ONE
+
+    def decide(self, change: Change) -> Objection | None:
+        """None: every promise, old and new, holds if the change is made. Nothing is changed."""
+        with self.tried(change):
+            return Case(self, change).objection()
+
+    def commit(self, change: Change) -> None:
+        """Make a change that `decide` did not object to; what holds is not looked at again."""
+        self.swap(Draft(self.records, self.setting).apply(change), change.rest or self.rest)
+
+    @contextmanager
+    def tried(self, change: Change) -> Iterator[None]:
+        """The book as it would be, until the end of the block."""
+        after = Draft(self.records, self.setting).apply(change)
+        before = {name: self.records.get(name) or Record(name) for name in after}
+        rest = self.rest
+        self.swap(after, change.rest or rest)
+        try:
+            yield
+        finally:
+            self.swap(before, rest)
+
+    def nearest(self, change: Change) -> Nearest:
+        """What could be granted instead of the change."""
+        return nearest(self, change)
+
+    def bound(self, client: str, topic: str) -> Bound:
+        """Of a flow on a guarded topic, as things are; `Overload` if it has none."""
+        record = self.records.get(topic)
+        stream = record.streams.get(client) if record and record.is_guarded else None
+        if record is None or stream is None:
+            raise Unknown("guarded flow", f"of {client} on {topic}")
+        delay = self.delay_of(client)
+        found = self.stage.response(record, stream, delay) if delay else None
+        if delay is None or found is None:
+            raise Overload(f"{client} offers more on {topic} than it is sure to be served: no bound exists")
+        return self.bound_of(record, stream, delay, found)
+
+    def bound_of(self, record: Record, stream: Stream, delay: Delay, found: Response) -> Bound:
+        """A response with its links and parts."""
+        found_parts = parts_of(self.setting, stream, delay, found)
+        client = stream.supply.client
+        own = (self.records[topic] for topic in self.flows[client])
+        share = sum(self.stage.client_share(one, one.streams[client]) for one in own if one.is_guarded)
+        return Bound(
+            client=client,
+            topic=record.name,
+            total_ns=sum(part.ns for part in found_parts),
+            parts=found_parts,
+            topic_share=self.stage.topic_share(record),
+            client_share=share,
+        )
+
+    def worst(self, topics: Iterable[str]) -> Bound | None:
+        """The largest bound of any flow on these topics, None if nobody publishes on them."""
+        flows = [
+            (client, name) for name in topics if name in self.records for client in self.records[name].streams
+        ]
+        return max((self.bound(*flow) for flow in flows), key=lambda bound: bound.total_ns, default=None)
+
+    def delay_of(self, client: str) -> Delay | None:
+        """What a message of this client waits for, whatever its topic is; None if it may wait for ever."""
+        delay = self.load.delay(self.rest)
+        turns = self.load.readers[client].more_turns(delay.turn_ns) if delay else None
+        return None if delay is None or turns is None else delay.slower(turns)
+
+    def swap(self, after: Mapping[str, Record], rest: Rest) -> None:
+        """Put these records in the place of those of the same names."""
+        for record in after.values():
+            if record.is_guarded:
+                self.stage.check(record)
+        self.rest = rest
+        for name, record in after.items():
+            self.replace(self.records.get(name) or Record(name), record)
+
+    def replace(self, before: Record, after: Record) -> None:
+        """One record."""
+        if before.is_guarded:
+            self.stage.drop(before)
+        for client, stream in before.streams.items():
+            if after.streams.get(client) is not stream or after.is_guarded != before.is_guarded:
+                self.load.drop(before, stream)
+                self.flows[client].discard(before.name)
+        for client, stream in after.streams.items():
+            if before.streams.get(client) is not stream or after.is_guarded != before.is_guarded:
+                self.load.put(after, stream)
+                self.flows.setdefault(client, set()).add(after.name)
+        if after.is_guarded:
+            self.stage.put(after)
+        self.promises += len(after.demands) - len(before.demands)
+        self.records[after.name] = after
+        if after.is_empty:
+            del self.records[after.name]

@@ -1,0 +1,99 @@
+"""Which promise a book does not hold, and how to say so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giusto.errors import milliseconds
+from giusto.guarantee.blocking import Delay
+from giusto.guarantee.model import Change, Objection
+from giusto.guarantee.shelf import Breach
+
+if TYPE_CHECKING:
+    from giusto.guarantee.book import Book
+
+NOBODY = Breach("", "")
+
+
+class Case:
+    """A book that has just been changed, and the change."""
+
+    def __init__(self, book: Book, change: Change) -> None:
+        self.book = book
+        self.change = change
+
+    def objection(self) -> Objection | None:
+        """None if every promise holds."""
+        if self.book.promises == 0:
+            return None
+        delay = self.book.load.delay(self.book.rest)
+        if delay is None:
+            return self.overload(NOBODY, "reading what is offered takes all of the time")
+        over = self.book.stage.overloaded(delay)
+        if over is not None:
+            return self.overload(over, f"more is offered on {over.topic} than it is sure to be served")
+        return self.unread(delay) or self.late(delay)
+
+    def unread(self, delay: Delay) -> Objection | None:
+        """A publisher that is not read in time, so that it would be policed though it keeps its offer."""
+        worst_ns = delay.unread_ns
+        for client, reader in self.book.load.slow(delay):
+            turns = reader.more_turns(delay.turn_ns)
+            if turns is None:
+                return self.overload(Breach(client, ""), f"{client} offers more than is read of it in a turn")
+            worst_ns = max(worst_ns, delay.slower(turns).unread_ns)
+        worst_ns += self.book.setting.link_in.delay_ns
+        tolerance_ns = self.book.setting.tolerance_ns
+        if not 0 < tolerance_ns < worst_ns or not self.book.load.quanta:
+            return None
+        sentence = (
+            f"a message may wait {milliseconds(worst_ns)} before it is read, more than the tolerance of "
+            f"{milliseconds(tolerance_ns)}: raise guarantee.tolerance"
+        )
+        return self.made("tolerance", NOBODY, None, sentence)
+
+    def late(self, delay: Delay) -> Objection | None:
+        """A promise that is shorter than the bound."""
+        found = self.book.stage.late(delay) or self.late_because_slow(delay)
+        if found is None:
+            return None
+        bound = self.book.bound(*found) if found.client else self.book.worst([found.topic])
+        bound_ns = None if bound is None else bound.total_ns
+        asked_ns = self.book.records[found.topic].promise_ns or 0
+        got = "no bound" if bound_ns is None else f"at most {milliseconds(bound_ns)}"
+        whose = f"{found.topic} from {found.client}" if found.client else found.topic
+        sentence = f"{whose}: {milliseconds(asked_ns)} cannot be promised, it would take {got}"
+        return self.made("latency", found, bound_ns, sentence)
+
+    def late_because_slow(self, delay: Delay) -> Breach | None:
+        """The flows of connections that take more than one turn to read, one by one."""
+        for client, _ in self.book.load.slow(delay):
+            for topic in sorted(self.book.flows[client]):
+                record = self.book.records[topic]
+                promise_ns = record.promise_ns
+                if promise_ns is not None and self.book.bound(client, topic).total_ns > promise_ns:
+                    return Breach(client, topic)
+        return None
+
+    def overload(self, who: Breach, reason: str) -> Objection:
+        """No bound exists."""
+        return self.made("overload", who, None, f"{reason}: no bound exists")
+
+    def made(self, why: str, who: Breach, bound_ns: int | None, sentence: str) -> Objection:
+        """With whose promise it is."""
+        record = self.book.records.get(who.topic)
+        return Objection(
+            why=why,
+            topic=who.topic,
+            client=who.client,
+            asked_ns=record.promise_ns if record else None,
+            bound_ns=bound_ns,
+            own=self.is_own(who),
+            sentence=sentence,
+        )
+
+    def is_own(self, who: Breach) -> bool:
+        """Whether the change itself asks for it or offers it."""
+        asked = any(demand.topic == who.topic for demand in self.change.demands)
+        offered = ((supply.client, supply.topic) for supply in self.change.supplies)
+        return asked or any(who in ((client, topic), (client, ""), ("", topic)) for client, topic in offered)

@@ -1,0 +1,51 @@
+"""What the book asks a policy for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from giusto.guarantee.blocking import Delay
+from giusto.guarantee.record import Record
+from giusto.guarantee.shelf import Breach
+from giusto.guarantee.stream import Stream
+
+
+class Response(NamedTuple):
+    """From the arrival of a message at its socket to the end of its flush, at worst.
+
+    The worst one comes `arrival_ns` after the start of a backlog; `work_ns` of service, its own included, is
+    done from there to its end.
+    """
+
+    total_ns: int
+    work_ns: int
+    arrival_ns: int
+    label: str
+
+
+class Stage(Protocol):
+    """The guarded topics under one policy."""
+
+    def check(self, record: Record) -> None:
+        """`InvalidInput` if the share of the topic means nothing."""
+
+    def put(self, record: Record) -> None:
+        """A guarded topic more."""
+
+    def drop(self, record: Record) -> None:
+        """A guarded topic less: the same record as was put."""
+
+    def overloaded(self, delay: Delay) -> Breach | None:
+        """A promise to a lane that brings more than it is sure to be served."""
+
+    def late(self, delay: Delay) -> Breach | None:
+        """A promise that does not hold."""
+
+    def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
+        """Of one flow; None if it brings more than it is sure to be served."""
+
+    def topic_share(self, record: Record) -> float:
+        """r_k."""
+
+    def client_share(self, record: Record, stream: Stream) -> float:
+        """The part of the time that the flow is sure to get."""

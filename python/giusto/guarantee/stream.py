@@ -1,0 +1,106 @@
+"""What a flow is to the analysis: its burst, its rate, its quanta and what its messages cost.
+
+All of it follows from the supply and from how many clients get the message. Two bursts are told apart. What
+the policer lets through, tolerance included, is what others have to reckon with. What the publisher may do
+by its own offer is what its own messages wait behind: nothing is promised to a message beyond the offer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from giusto.errors import InvalidInput
+from giusto.guarantee.fixed import ceil_div, parts
+from giusto.guarantee.model import Setting, Supply
+
+HEADER_BYTES = 56
+"""Of a data frame, at most."""
+
+READ_BYTES = 16_384
+"""What is read from one socket at once, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A supply on a topic with so many subscribers; times in ns, loads in parts of ONE.
+
+    `lag` is σ·count in units of 1/count messages: the n-th message of a backlog arrives at least
+    (n·period - lag)/count after the first. `passed` is the same for what the policer lets through.
+    """
+
+    supply: Supply
+    lag: int
+    passed: int
+    quanta: int
+    take_ns: int
+    serve_ns: int
+
+    @classmethod
+    def of(cls, supply: Supply, setting: Setting, fanout: int) -> Stream:
+        """The numbers of a checked supply."""
+        own_jitter_ns = max(0, supply.jitter_ns - setting.tolerance_ns)
+        bulk = supply.burst * supply.period_ns
+        reads = 1 + (supply.size_bytes + HEADER_BYTES) // READ_BYTES
+        costs = setting.costs
+        return cls(
+            supply,
+            bulk + own_jitter_ns * supply.count,
+            bulk + supply.jitter_ns * supply.count,
+            max(1, ceil_div(supply.size_bytes, setting.fragment_bytes)),
+            costs.take_ns(supply.size_bytes) + reads * costs.turn_ns,
+            costs.serve_ns(supply.size_bytes, fanout) + costs.turn_ns,
+        )
+
+    @property
+    def first(self) -> int:
+        """⌊σ⌋: messages before that one arrive with it and leave before it."""
+        return self.lag // self.supply.period_ns
+
+    def arrival_ns(self, n: int) -> int:
+        """((n-σ)/ρ)^+, rounded down."""
+        return max(0, n * self.supply.period_ns - self.lag) // self.supply.count
+
+    @property
+    def frame_bytes(self) -> int:
+        """Longest frame."""
+        return self.supply.size_bytes + HEADER_BYTES
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes of one burst, rounded up."""
+        return ceil_div(self.lag * self.frame_bytes, self.supply.period_ns)
+
+    @property
+    def byte_rate(self) -> int:
+        """Bytes per ns, in parts of ONE."""
+        return parts(self.supply.count * self.frame_bytes, self.supply.period_ns)
+
+    @property
+    def take_burst_ns(self) -> int:
+        """Reading one burst."""
+        return ceil_div(self.passed * self.take_ns, self.supply.period_ns)
+
+    @property
+    def take_load(self) -> int:
+        """The part of the time that reading it takes."""
+        return parts(self.supply.count * self.take_ns, self.supply.period_ns)
+
+    @property
+    def serve_load(self) -> int:
+        """The part of the time that serving it takes."""
+        return parts(self.supply.count * self.quanta * self.serve_ns, self.supply.period_ns)
+
+
+LIMITS = (("count", 1), ("period_ns", 1), ("burst", 1), ("jitter_ns", 0), ("size_bytes", 0))
+
+
+def check(supply: Supply) -> None:
+    """Whole numbers that mean something."""
+    for name, least in LIMITS:
+        require_whole(f"supply.{name}", getattr(supply, name), least)
+
+
+def require_whole(field: str, value: object, least: int) -> None:
+    """An integer of at least `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidInput(field, value, f"a whole number of at least {least}")

@@ -1,0 +1,218 @@
+"""A book of promises: what it grants, what it refuses and what it says then."""
+
+from __future__ import annotations
+
+import pytest
+from books import MS, contract, demand, grant, supply
+
+from giusto.errors import Duplicate, InvalidInput, Nearest, Overload, Unknown
+from giusto.guarantee.book import Book
+from giusto.guarantee.model import Allotted, Change, Rest, Setting
+from giusto.protocol import ShareTerms
+
+
+@pytest.fixture
+def book() -> Book:
+    return Book(Setting())
+
+
+def test_a_contract_that_holds_is_granted_with_a_bound_below_its_promise(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    bound = book.bound("pump", "alarm")
+    assert 0 < bound.total_ns <= 5 * MS
+    assert bound.total_ns == sum(part.ns for part in bound.parts)
+
+
+def test_the_bound_is_the_sum_of_the_terms_that_are_written_down(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    costs = book.setting.costs
+    own_ns = costs.serve_ns(256, 1) + costs.turn_ns
+    parts = {part.name: part.ns for part in book.bound("pump", "alarm").parts}
+    assert parts["blocking"] == book.setting.slice_ns + costs.call_ns + costs.turn_ns
+    assert parts["own quantum"] == own_ns
+    assert parts["wait for cells"] == costs.step.fixed_ns
+    assert parts["output queue"] == 7 * own_ns
+
+
+def test_a_latency_that_is_too_short_is_refused_with_what_it_would_get(book: Book) -> None:
+    objection = book.decide(contract("alarm", supply("pump", "alarm"), max_latency_ns=100_000))
+    assert objection is not None
+    assert (objection.why, objection.topic, objection.own) == ("latency", "alarm", True)
+    assert objection.asked_ns == 100_000
+    assert objection.bound_ns is not None
+    assert objection.bound_ns > 100_000
+    assert "0.1 ms" in objection.sentence
+
+
+def test_a_promise_is_not_broken_for_a_newcomer(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    tight = book.bound("pump", "alarm").total_ns
+    grant(book, Change(demands=(demand("alarm", tight, "second reader"),)))
+    objection = book.decide(contract("video", supply("camera", "video"), max_latency_ns=1_000 * MS))
+    assert objection is not None
+    assert (objection.topic, objection.own, objection.asked_ns) == ("alarm", False, tight)
+
+
+def test_decide_changes_nothing(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    before = (book.bound("pump", "alarm"), book.topics, book.supplies, book.demands, book.utilisation)
+    book.decide(contract("video", supply("camera", "video", MS)))
+    book.decide(contract("video", supply("camera", "video", MS), max_latency_ns=1))
+    assert (book.bound("pump", "alarm"), book.topics, book.supplies, book.demands, book.utilisation) == before
+
+
+def test_a_publisher_that_is_too_fast_for_its_share_is_an_overload(book: Book) -> None:
+    objection = book.decide(contract("alarm", supply("pump", "alarm", 10_000)))
+    assert objection is not None
+    assert (objection.why, objection.bound_ns) == ("overload", None)
+    assert "no bound" in objection.sentence
+
+
+def test_a_flow_without_a_bound_says_so() -> None:
+    book = Book(Setting())
+    book.commit(Change(topics=(Allotted(topic="alarm"),), supplies=(supply("pump", "alarm", 10_000),)))
+    with pytest.raises(Overload, match="no bound exists"):
+        book.bound("pump", "alarm")
+
+
+def test_a_demand_without_a_publisher_is_kept_for_one_that_fits(book: Book) -> None:
+    grant(book, contract("alarm", max_latency_ns=MS))
+    assert book.worst(["alarm"]) is None
+    assert book.decide(Change(supplies=(supply("pump", "alarm"),))) is None
+    objection = book.decide(Change(supplies=(supply("pump", "alarm", jitter_ns=1_000 * MS),)))
+    assert objection is not None
+    assert objection.own
+
+
+def test_flows_beside_the_guarded_topics_count_as_what_has_to_be_read(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    before = book.bound("pump", "alarm").total_ns
+    grant(book, Change(supplies=(supply("pump", "log", MS, burst=20),)))
+    assert book.bound("pump", "alarm").total_ns > before
+    with pytest.raises(Unknown):
+        book.bound("pump", "log")
+
+
+def test_the_rest_counts_once_by_its_longest_piece_of_work(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    before = book.bound("pump", "alarm").total_ns
+    grant(book, Change(rest=Rest(fanout=1_024, size_bytes=100)))
+    assert book.bound("pump", "alarm").total_ns > before
+    objection = book.decide(Change(rest=Rest(fanout=1 << 20, size_bytes=100)))
+    assert objection is not None
+    assert not objection.own
+
+
+def test_a_stall_of_the_machine_is_part_of_the_bound_if_it_is_asked_for() -> None:
+    with_stall, without = Book(Setting(include_stall=True)), Book(Setting())
+    for book in (with_stall, without):
+        grant(book, contract("alarm", supply("pump", "alarm"), max_latency_ns=50 * MS))
+    more_ns = with_stall.bound("pump", "alarm").total_ns - without.bound("pump", "alarm").total_ns
+    assert more_ns >= without.setting.costs.stall_ns
+
+
+def test_what_is_released_is_not_guarded_any_more(book: Book) -> None:
+    pump = supply("pump", "alarm")
+    grant(book, contract("alarm", pump))
+    with pytest.raises(InvalidInput, match="without demands"):
+        book.decide(Change(released=("alarm",)))
+    grant(book, Change(demands_gone=(demand("alarm"),), released=("alarm",), supplies_gone=(pump,)))
+    assert (book.topics, book.supplies, book.demands, book.utilisation) == ({}, (), (), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (Change(supplies_gone=(supply("nobody", "alarm"),)), Unknown),
+        (Change(supplies_gone=(supply("pump", "alarm", 7),)), Unknown),
+        (Change(demands_gone=(demand("alarm", 7),)), Unknown),
+        (Change(demands=(demand("nowhere"),)), Unknown),
+        (Change(released=("nowhere",)), Unknown),
+        (Change(supplies=(supply("pump", "alarm"),)), Duplicate),
+        (Change(demands=(demand("alarm"),)), Duplicate),
+        (Change(supplies=(supply("other", "alarm", 0),)), InvalidInput),
+        (Change(supplies=(supply("other", "alarm", count=0),)), InvalidInput),
+        (Change(supplies=(supply("other", "alarm", burst=0),)), InvalidInput),
+        (Change(supplies=(supply("other", "alarm", jitter_ns=-1),)), InvalidInput),
+        (Change(supplies=(supply("other", "alarm", size_bytes=-1),)), InvalidInput),
+        (Change(demands=(demand("alarm", 0, "other"),)), InvalidInput),
+        (Change(topics=(Allotted(topic="alarm", fanout=-1),)), InvalidInput),
+        (Change(topics=(Allotted(topic="alarm", share=ShareTerms(weight=0)),)), InvalidInput),
+        (Change(rest=Rest(fanout=-1)), InvalidInput),
+    ],
+)
+def test_nonsense_is_a_typed_error_and_changes_nothing(
+    book: Book, change: Change, error: type[Exception]
+) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    before = book.bound("pump", "alarm"), book.records.copy()
+    for tried in (book.decide, book.commit):
+        with pytest.raises(error):
+            tried(change)
+    assert (book.bound("pump", "alarm"), book.records) == before
+
+
+def test_huge_numbers_are_refused_or_granted_but_never_break_anything(book: Book) -> None:
+    huge = 10**18
+    assert (
+        book.decide(contract("alarm", supply("pump", "alarm", huge, burst=huge, jitter_ns=huge))) is not None
+    )
+    assert book.decide(contract("alarm", supply("pump", "alarm", count=huge))) is not None
+    assert book.decide(contract("alarm", supply("pump", "alarm", size_bytes=huge))) is not None
+    assert book.decide(contract("alarm", supply("pump", "alarm", huge), max_latency_ns=huge)) is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"input": "lottery"},
+        {"fragment_bytes": 0},
+        {"turn_steps": 0},
+        {"period_ns": 1},
+        {"period_ns": 1, "budget_ns": 2},
+        {"tolerance_ns": -1},
+    ],
+)
+def test_a_setting_that_means_nothing_is_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput):
+        Book(Setting(**fields))  # type: ignore[arg-type]
+
+
+def test_the_nearest_latency_is_granted_and_one_nanosecond_less_is_not(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm"), max_latency_ns=2 * MS))
+    refused = contract("video", supply("camera", "video"), max_latency_ns=1)
+    least_ns = book.nearest(refused).max_latency_ns
+    assert least_ns is not None
+    assert book.decide(contract("video", supply("camera", "video"), max_latency_ns=least_ns)) is None
+    assert book.decide(contract("video", supply("camera", "video"), max_latency_ns=least_ns - 1)) is not None
+
+
+def test_the_nearest_rate_is_granted_and_one_nanosecond_faster_is_not(book: Book) -> None:
+    refused = contract("video", supply("camera", "video", 10_000))
+    found = book.nearest(refused)
+    assert found.count == 1
+    assert found.period_ns is not None
+    assert book.decide(contract("video", supply("camera", "video", found.period_ns))) is None
+    assert book.decide(contract("video", supply("camera", "video", found.period_ns - 1))) is not None
+
+
+def test_where_nothing_helps_nothing_is_near(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm")))
+    tight = demand("alarm", book.bound("pump", "alarm").total_ns, "second reader")
+    grant(book, Change(demands=(tight,)))
+    assert book.nearest(contract("video", supply("camera", "video"))) == Nearest()
+
+
+def test_nearest_prints_every_digit() -> None:
+    assert str(Nearest(1_234_567)) == "a max_latency of 1.234567 ms"
+    assert str(Nearest(None, 3, 10_000_000)) == "at most 3 messages per 10 ms"
+    assert str(Nearest(2_000_000, 1, 1)) == "a max_latency of 2 ms, or at most 1 message per 0.000001 ms"
+
+
+def test_nothing_is_granted_that_would_police_who_keeps_the_offer() -> None:
+    book = Book(Setting(tolerance_ns=100_000))
+    objection = book.decide(contract("alarm", supply("pump", "alarm")))
+    assert objection is not None
+    assert objection.why == "tolerance"
+    assert "guarantee.tolerance" in objection.sentence
+    grant(Book(Setting(tolerance_ns=MS)), contract("alarm", supply("pump", "alarm")))
