@@ -1,4 +1,4 @@
-"""How a plan comes about: which needs are refused at once, which shares are tried, what the bounds are then."""
+"""How a plan comes about: which needs are refused, which shares are tried, what the bounds are then."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
-from giusto.contract import show_ns
 from giusto.errors import Nearest
 from giusto.guarantee.book import Book
 from giusto.planning import nearest, rules
 from giusto.planning.choosing import Chosen, Outcome, chosen
 from giusto.planning.result import Contract, Failure, Plan
 from giusto.planning.scenario import Scenario
-from giusto.planning.search import Assignment, Nothing, assigned, filled
+from giusto.planning.search import Assignment, assigned, filled
 from giusto.planning.traffic import UNCHANGED, Changed, traffic
 
 NEAREST_MAX = 10
@@ -98,7 +97,7 @@ class Maker:
             near = self._nearest(number) if place < NEAREST_MAX else None
             found[number] = Failure.of(self.scenario.needs[number], "latency", nothing.sentence, near)
         for number in self.choice.untried:
-            found[number] = Failure.of(self.scenario.needs[number], "untried", "too many needs before it fail")
+            found[number] = Failure.of(self.scenario.needs[number], "untried", "too many before it fail")
         return [failure for _, failure in sorted(found.items())]
 
     def _nearest(self, number: int) -> Nearest | None:

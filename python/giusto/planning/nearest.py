@@ -13,7 +13,7 @@ STEPS = 1_000
 
 
 def least_latency_ns(asked_ns: int, holds: Callable[[int], bool]) -> int | None:
-    """The smallest latency that holds, given that `asked_ns` does not; None if nothing below the limit does."""
+    """The smallest latency that holds, given that `asked_ns` does not; None if it is beyond the limit."""
     fails, found = asked_ns, asked_ns
     while not holds(found := min(2 * found, LATENCY_MAX_NS)):
         if found == LATENCY_MAX_NS:

@@ -47,8 +47,8 @@ class Needed:
 class Scenario:
     """All that the bounds of a broker depend on. A topic that is not in `shares` gets what the plan chooses.
 
-    `rest` is what may come beside: the largest message and fan-out of traffic that the scenario does not name.
-    The policy is `input`, whatever `config` says.
+    `rest` is what may come beside: the largest message and fan-out of traffic that is not named. The policy
+    is `input`, whatever `config` says.
     """
 
     offers: tuple[Offered, ...]
@@ -68,7 +68,7 @@ class Scenario:
         self._require_single()
         for needed in self.needs:
             if not self.covered[needed]:
-                expected = "a topic that somebody offers or that has a [[topic]], or a pattern that covers one"
+                expected = "a topic that is offered or has a [[topic]], or a pattern that covers one"
                 raise InvalidInput(f"{needed.path}.topic", needed.pattern, expected)
 
     def _require_single(self) -> None:
@@ -90,7 +90,9 @@ class Scenario:
             budget_ns=config.budget_ns,
             slice_ns=terms.slice_ns,
             link_in=LinkTerms(delay_ns=terms.link_delay_in_ns, bits_per_second=terms.link_bandwidth_in_bps),
-            link_out=LinkTerms(delay_ns=terms.link_delay_out_ns, bits_per_second=terms.link_bandwidth_out_bps),
+            link_out=LinkTerms(
+                delay_ns=terms.link_delay_out_ns, bits_per_second=terms.link_bandwidth_out_bps
+            ),
             include_stall=terms.stall == "include",
             tolerance_ns=terms.tolerance_ns,
         )

@@ -19,7 +19,7 @@ class Table(NamedTuple):
 
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     right: frozenset[str] = frozenset()
 
 
@@ -40,9 +40,7 @@ def remarks(plan: Plan) -> list[str]:
 
 def _contracts(plan: Plan) -> Table:
     columns = ("need", "client", "topic", "worst publisher", "promise", "bound", "slack")
-    return Table(
-        "contracts", columns, [_contract(each) for each in plan.contracts], frozenset(columns[-3:])
-    )
+    return Table("contracts", columns, [_contract(each) for each in plan.contracts], frozenset(columns[-3:]))
 
 
 def _contract(contract: Contract) -> tuple[str, ...]:
@@ -80,15 +78,14 @@ def share_text(share: ShareTerms) -> str:
     shown: dict[str, Callable[[int], str]] = {"period_ns": show_ns, "deadline_ns": show_ns}
     fields = share_fields(share).items()
     return ", ".join(
-        f"{name.removesuffix('_ns').replace('_', ' ')} {shown.get(name, str)(value)}" for name, value in fields
+        f"{name.removesuffix('_ns').replace('_', ' ')} {shown.get(name, str)(value)}"
+        for name, value in fields
     )
 
 
 def _comparison(plan: Plan) -> Table:
     columns = ("policy", "all hold", "utilisation", "least slack", "load could be", "what is proved")
-    return Table(
-        "policies", columns, [_compared(each) for each in plan.comparison], frozenset(columns[2:5])
-    )
+    return Table("policies", columns, [_compared(each) for each in plan.comparison], frozenset(columns[2:5]))
 
 
 def _compared(compared: Compared) -> tuple[str, ...]:

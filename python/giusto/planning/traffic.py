@@ -18,7 +18,7 @@ from giusto.planning.scenario import Offered, Scenario
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What is different from the scenario: rates times a factor, on all topics or some, and other promises."""
+    """What differs from the scenario: rates times a factor, on all topics or some, and other promises."""
 
     factor: Fraction = Fraction(1)
     topics: frozenset[str] | None = None
@@ -58,9 +58,7 @@ def traffic(scenario: Scenario, granted: Collection[int], changed: Changed = UNC
             if needed.need.max_latency_ns is not None:
                 latency_ns = changed.max_latency_ns.get(number, needed.need.max_latency_ns)
                 key = f"need[{number}]"
-                demands.append(
-                    Demand(key=key, client=needed.client, topic=topic, max_latency_ns=latency_ns)
-                )
+                demands.append(Demand(key=key, client=needed.client, topic=topic, max_latency_ns=latency_ns))
     guarded = dict.fromkeys(demand.topic for demand in demands)
     return Traffic(
         supplies=_supplies(scenario, guarded, changed),

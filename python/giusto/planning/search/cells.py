@@ -28,7 +28,7 @@ def seats(problem: Problem, *, hopeful: bool = False) -> list[Seat]:
 
 
 def with_twrr(problem: Problem) -> Assignment | Nothing:
-    """The least weights. Admission looks at a few messages and takes a line for the rest: it may need more."""
+    """The least weights. Admission takes a line for messages far behind a burst: it may need more."""
     nothing = problem.hopeless() or too_much(seats(problem, hopeful=True))
     if nothing is not None:
         return nothing

@@ -1,10 +1,11 @@
 """The least rates and the latest virtual deadlines under which every topic holds with `fair`.
 
-By (V1) the n-th quantum of topic k is complete by n s_k + Σ_{m≠k} (1 + ⌊r_m ((n-1)/r_k + d_k + 2 ticks)⌋) s_m.
-The deadline of a topic counts for itself alone, and 0 is its best one. So if any rates and deadlines hold, then
-the same rates hold with the deadline 0. With that, more rate for a topic never raises its own completions and
-never lowers those of another one: there is a least vector of rates, with the least sum, that raising each rate
-that is too small, from 1 on, reaches. After that every deadline is made as late as its topic bears.
+By (V1) the n-th quantum of topic k is complete by n s_k + Σ_{m≠k} (1 + ⌊r_m ((n-1)/r_k + d_k + 2 ticks)⌋)
+s_m. The deadline of a topic counts for itself alone, and 0 is its best one. So if any rates and deadlines
+hold, then the same rates hold with the deadline 0. With that, more rate for a topic never raises its own
+completions and never lowers those of another one: there is a least vector of rates, with the least sum,
+that raising each rate that is too small, from 1 on, reaches. After that every deadline is made as late as
+its topic bears.
 """
 
 from __future__ import annotations
@@ -83,13 +84,13 @@ def least_rates(seats: Sequence[Seat], deadlines: Sequence[int | None]) -> Rates
     settled = k = effort = 0
     while settled < len(seats):
         seat, given = seats[k], deadlines[k] or 0
-        rate = least_rate(seat, given, rates[k], beside(costs, rates[k], seat.cost_ns))
-        if rate is None or (rate != rates[k] and seat.fixed is not None):
-            return Nothing(True, f"{seat.topic} cannot hold with any rate that it may have, beside the least of others")
-        settled = settled + 1 if rate == rates[k] else 1
+        least = least_rate(seat, given, rates[k], beside(costs, rates[k], seat.cost_ns))
+        if least is None or (least != rates[k] and seat.fixed is not None):
+            return Nothing(True, f"{seat.topic} cannot hold with any rate, beside the least rates of others")
+        settled = settled + 1 if least == rates[k] else 1
         costs[rates[k]] -= seat.cost_ns
-        costs[rate] += seat.cost_ns
-        rates[k] = rate
+        costs[least] += seat.cost_ns
+        rates[k] = least
         effort += 1
         if effort > EFFORT_MAX:
             return Nothing(False, f"no rates found in {EFFORT_MAX} steps")

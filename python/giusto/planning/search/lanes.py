@@ -1,8 +1,8 @@
-"""What a topic asks of the input stage, whatever the policy: lanes, each with the line that it must stay below.
+"""What a topic asks of the input stage, whatever the policy: lanes, each with a line to stay below.
 
-A promise holds exactly when for every n the input stage completes the n-th message after the start of a backlog
-with at most `limit(n)` of work: what the promise and the arrival of the message allow, less all that the shares
-do not change.
+A promise holds exactly when for every n the input stage completes the n-th message after the start of a
+backlog with at most `limit(n)` of work: what the promise and the arrival of the message allow, less all
+that the shares do not change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Lane(NamedTuple):
     done. Of that time the part `left`/`whole` is for serving, and `less_ns` of it goes into other work.
     """
 
-    count: int
+    count: int  # type: ignore[assignment]  # not the method of tuples
     period_ns: int
     lag: int
     fragments: int
@@ -99,5 +99,7 @@ def too_much(seats: Sequence[Seat], ahead: int = 0) -> Nothing | None:
         total += seat.cost_ns * max((part for part in parts if part is not None), default=Fraction(0))
     if total > 1:
         need = f"{float(total):.4g} times the time that there is"
-        return Nothing(True, f"the needs take {need}, whatever the shares: fewer, slower or later ones may fit")
+        return Nothing(
+            True, f"the needs take {need}, whatever the shares: fewer, slower or later ones may fit"
+        )
     return None

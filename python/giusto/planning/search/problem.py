@@ -62,7 +62,7 @@ class Problem:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the broker serves at fixed times: then lines stand for windows, and proofs need more care."""
+        """Whether the broker serves at fixed times: then lines stand for windows, and proofs need care."""
         return self.setting.budget_ns > 0
 
     def objection(self, shares: Shares) -> Objection | None:

@@ -1,9 +1,10 @@
 """Light weights under which every topic holds with `smooth`; a search that may miss, and says so.
 
-The table of smooth weighted round robin changes irregularly with the weights, so that more weight for a topic
-may lengthen one of its waits. Weights are raised where they are too small, from 1 and from those of `twrr`, and
-lowered again where they may be. Where so few vectors have a smaller sum that all can be tried, they are: then
-the weights are proved to be the cheapest. That there are none is proved only by the time that they would need.
+The table of smooth weighted round robin changes irregularly with the weights, so that more weight for a
+topic may lengthen one of its waits. Weights are raised where they are too small, from 1 and from those of
+`twrr`, and lowered again where they may be. Where so few vectors have a smaller sum that all can be tried,
+they are: then the weights are proved to be the cheapest. That there are none is proved only by the time
+that they would need.
 """
 
 from __future__ import annotations

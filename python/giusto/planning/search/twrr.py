@@ -4,12 +4,13 @@ By (T2), the n-th quantum of a topic of weight v is complete by
 
     t(n) = e + (q + 1) Σ w_m C_m - P(v) + P(r + 1),    P(c) = Σ C_m min(c, w_m),  n - 1 = q v + r.
 
-More weight for a topic never raises its own t(n), and never lowers that of another one. So if two vectors of
-weights hold, then their componentwise minimum holds, and if any holds, there is a least one: it has the least
-sum and every weight is the least possible. Raising each weight that is too small to the least value with which
-its topic holds, given the others, goes up from 1 to just this vector and never beyond; when a weight would have
-to pass the ceiling, no vector holds. The policy divides the weights by their common divisor, which only
-shortens t(n), so the least vector has none. With given weights it may have one: every divisor is tried.
+More weight for a topic never raises its own t(n), and never lowers that of another one. So if two vectors
+of weights hold, then their componentwise minimum holds, and if any holds, there is a least one: it has the
+least sum and every weight is the least possible. Raising each weight that is too small to the least value
+with which its topic holds, given the others, goes up from 1 to just this vector and never beyond; when a
+weight would have to pass the ceiling, no vector holds. The policy divides the weights by their common
+divisor, which only shortens t(n), so the least vector has none. With given weights it may have one: every
+divisor is tried.
 """
 
 from __future__ import annotations
@@ -147,13 +148,13 @@ def risen(
     while settled < len(seats):
         seat = seats[k]
         others = Others(costs, weights[k], seat.cost_ns)
-        weight = least_weight(seat, weights[k], others, empty_ns)
-        if weight is None or (weight != weights[k] and k in fixed):
+        least = least_weight(seat, weights[k], others, empty_ns)
+        if least is None or (least != weights[k] and k in fixed):
             return refusal(seat, k in fixed)
-        settled = settled + 1 if weight == weights[k] else 1
+        settled = settled + 1 if least == weights[k] else 1
         costs[weights[k]] -= seat.cost_ns
-        costs[weight] += seat.cost_ns
-        weights[k] = weight
+        costs[least] += seat.cost_ns
+        weights[k] = least
         effort += 1
         if effort > EFFORT_MAX:
             return Nothing(False, f"no weights found in {EFFORT_MAX} steps; they would be above {weights}")
