@@ -39,6 +39,16 @@ class Lane(NamedTuple):
         """What every further message adds to the limit."""
         return Fraction(self.period_ns * self.left, self.count * self.whole)
 
+    @property
+    def pitch(self) -> int:
+        """What every further quantum adds to the limit, rounded down."""
+        return self.period_ns * self.left // (self.count * self.whole * self.fragments)
+
+    def outruns(self, turn_ns: int, quanta: int) -> bool:
+        """Whether it brings more than so many quanta in so much work."""
+        asked = turn_ns * self.fragments * self.count * self.whole
+        return asked > self.period_ns * self.left * quanta
+
     def limit(self, n: int) -> int:
         """The most work until message n is complete."""
         arrival_ns = max(0, n * self.period_ns - self.lag) // self.count

@@ -69,29 +69,31 @@ class Problem:
         """What admission has against these shares."""
         return Book(self.setting).decide(change_of(self.traffic, shares))
 
+    @cached_property
+    def delays(self) -> dict[str, Delay]:
+        """What the messages of each client wait for; without those that may wait for ever."""
+        found = ((client, self.book.delay_of(client)) for client in self.book.load.readers)
+        return {client: delay for client, delay in found if delay is not None}
+
     def hopeless(self) -> Nothing | None:
         """What no shares can mend: reading, and the time in which it happens."""
-        delay = self.book.load.delay(self.book.rest)
-        unread = {client for client in self.book.load.readers if self.book.delay_of(client) is None}
-        if delay is None or unread:
-            objection = self.objection(self.given)
-            return Nothing(True, objection.sentence if objection else "reading takes all of the time")
-        return None
+        if len(self.delays) == len(self.book.load.readers):
+            return None
+        objection = self.objection(self.given)
+        return Nothing(True, objection.sentence if objection else "reading takes all of the time")
 
     def lane(self, record: Record, stream: Stream, *, hopeful: bool = False) -> Lane:
         """A flow. In windows the line above the time decides, or, if `hopeful`, the one below."""
-        delay = self.book.delay_of(stream.supply.client)
-        if delay is None or record.promise_ns is None:
-            raise ValueError(f"{record.name} has no promise that can be kept")
         supply = stream.supply
+        promise_ns = record.promise_ns or 0
         return laned(
-            delay,
+            self.delays[supply.client],
             Lane(
                 count=supply.count,
                 period_ns=supply.period_ns,
                 lag=stream.lag,
                 fragments=stream.quanta,
-                budget_ns=self.budget_ns(record.promise_ns, supply.size_bytes),
+                budget_ns=self.budget_ns(promise_ns, supply.size_bytes),
             ),
             hopeful=hopeful,
         )

@@ -81,7 +81,7 @@ def buildable(share: Sequence[int]) -> bool:
 def holds(seat: Seat, waits: Waits, empty_ns: int) -> bool:
     """Whether all messages of all lanes are complete in time; after a cycle it is never worse."""
     for lane in seat.lanes:
-        if waits.turn_ns * lane.fragments > lane.slope * waits.own:
+        if lane.outruns(waits.turn_ns, waits.own):
             return False
         for n in range(lane.first, lane.first + waits.own + 1):
             if waits.complete_ns(n * lane.fragments, empty_ns) > lane.limit(n):

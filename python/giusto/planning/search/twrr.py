@@ -18,7 +18,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import accumulate
 from math import gcd
 
@@ -48,7 +47,7 @@ class Others:
         place = bisect_right(self.weights, c)
         return self.sums[place] + c * (self.costs[-1] - self.costs[place])
 
-    def steeper(self, slope: Fraction) -> int:
+    def steeper(self, slope: int) -> int:
         """The largest c for which P(c) - P(c - 1) is above `slope`, 0 if none is."""
         # The slope of P up to weights[i] is the cost of all from there on, which falls with i.
         place = min(bisect_left(self.costs, self.costs[-1] - slope), len(self.weights))
@@ -62,7 +61,7 @@ def holds(lane: Lane, weight: int, cost_ns: int, others: Others, empty_ns: int) 
     a look; after a cycle everything is at most as bad as before, if the lane is no faster than its share.
     """
     turn_ns = others.cycle + weight * cost_ns
-    if turn_ns * lane.fragments > lane.slope * weight:
+    if lane.outruns(turn_ns, weight):
         return False
     base = empty_ns + others.cycle - others.until(weight)
     for n in candidates(lane, weight, cost_ns, others):
@@ -76,7 +75,7 @@ def holds(lane: Lane, weight: int, cost_ns: int, others: Others, empty_ns: int) 
 def candidates(lane: Lane, weight: int, cost_ns: int, others: Others) -> set[int]:
     """The messages among which the worst one is: both ends and the top of each cycle."""
     first, last = lane.first, lane.first + weight
-    top = others.steeper(lane.slope / lane.fragments - cost_ns)
+    top = others.steeper(lane.pitch - cost_ns)
     found = {first, first + 1}
     cycle = (first * lane.fragments - 1) // weight
     while cycle * weight < last * lane.fragments:
