@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from giusto.guarantee import smooth as tables
 from giusto.guarantee import table
+from giusto.guarantee.stages.fair import ROUNDING_TICKS, SPAN, TICKS
 from giusto.planning.search import fair, smooth, twrr
 from giusto.planning.search.lanes import Lane, Nothing, Seat
 
@@ -88,7 +89,7 @@ def virtual(places: list[Seat], rates: tuple[int, ...], deadlines: tuple[int, ..
     """(V1) as it is printed, with two ticks of rounding, for many messages."""
 
     def complete_ns(k: int, n: int) -> int:
-        extent = Fraction(n - 1, rates[k]) + Fraction(deadlines[k] + 2, fair.TICKS)
+        extent = Fraction(n - 1, rates[k]) + Fraction(deadlines[k] + 2, TICKS)
         others = (
             seat.cost_ns * (1 + rate * extent // 1)
             for m, (rate, seat) in enumerate(zip(rates, places, strict=True))
@@ -186,4 +187,4 @@ def test_virtual_deadlines_are_as_late_as_their_topics_bear(places: list[Seat]) 
         return
     for k, (rate, deadline) in enumerate(zip(found.rates, found.deadlines, strict=True)):
         later = tuple(each + (m == k) for m, each in enumerate(found.deadlines))
-        assert deadline == fair.TICKS // rate or not virtual(places, found.rates, later)
+        assert deadline == TICKS // rate or not virtual(places, found.rates, later)

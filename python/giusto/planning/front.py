@@ -62,7 +62,7 @@ def found(scenario: Given) -> Scenario:
 
 def compared(maker: Maker) -> Compared:
     """What a policy makes of the scenario, and how much more it could take."""
-    made = maker.plan()
+    made = maker.plan(near=False)
     factor = nearest.load_factor(lambda by: holds_at(maker, by)) if maker.holds else None
     return Compared(
         input=maker.policy,

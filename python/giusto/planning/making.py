@@ -48,15 +48,15 @@ class Maker:
         """Whether all needs hold."""
         return not self.refused and not self.choice.refused and not self.choice.untried
 
-    def plan(self) -> Plan:
-        """The whole answer."""
+    def plan(self, *, near: bool = True) -> Plan:
+        """The whole answer; without `near` nothing is said about what could be held instead."""
         found = traffic(self.scenario, self.choice.granted)
         book = filled(found, self.setting, self.choice.assignment.shares)
         return Plan(
             scenario=self.scenario,
             input=self.policy,
             contracts=tuple(self._contracts(book)),
-            failures=tuple(self._failures()),
+            failures=tuple(self._failures(NEAREST_MAX if near else 0)),
             shares=self.choice.assignment.shares,
             utilisation=float(book.utilisation),
             claim=self.claim,
@@ -91,10 +91,10 @@ class Maker:
                 )
         return contracts
 
-    def _failures(self) -> list[Failure]:
+    def _failures(self, most: int) -> list[Failure]:
         found = dict(self.refused)
         for place, (number, nothing) in enumerate(self.choice.refused.items()):
-            near = self._nearest(number) if place < NEAREST_MAX else None
+            near = self._nearest(number) if place < most else None
             found[number] = Failure.of(self.scenario.needs[number], "latency", nothing.sentence, near)
         for number in self.choice.untried:
             found[number] = Failure.of(self.scenario.needs[number], "untried", "too many before it fail")

@@ -75,7 +75,11 @@ def _shares(plan: Plan) -> Table:
 
 def share_text(share: ShareTerms) -> str:
     """`weight 3`, `period 10 ms, deadline 4 ms`."""
-    shown: dict[str, Callable[[int], str]] = {"period_ns": show_ns, "deadline_ns": show_ns}
+    shown: dict[str, Callable[[int], str]] = {
+        "period_ns": show_ns,
+        "deadline_ns": show_ns,
+        "virtual_deadline": lambda ticks: f"{ticks} ticks",
+    }
     fields = share_fields(share).items()
     return ", ".join(
         f"{name.removesuffix('_ns').replace('_', ' ')} {shown.get(name, str)(value)}"

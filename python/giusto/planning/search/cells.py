@@ -77,7 +77,6 @@ def weighted(problem: Problem, places: Sequence[Seat], weights: Sequence[int]) -
 
 def said(weights: Sequence[int], *, cheapest: bool) -> str:
     """What is proved about weights."""
-    total = f"{sum(weights)} cells in a cycle"
     if cheapest:
-        return f"the cheapest weights: {total}, no smaller sum holds (proved)"
-    return f"weights that hold: {total}; a smaller sum may exist"
+        return f"the cheapest weights: no sum below {sum(weights)} holds (proved)"
+    return f"weights that hold, with the sum {sum(weights)}: a smaller one may exist"

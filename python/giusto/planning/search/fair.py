@@ -13,20 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
+from giusto.guarantee.stages.fair import RATE_MAX, ROUNDING_TICKS, SPAN, TICKS
 from giusto.planning.search.lanes import Lane, Nothing, Seat, too_much
 
-TICKS = 232_792_560_000_000
-RATE_MAX = 1 << 31
-"""Ticks of one unit of virtual time, and the largest rate, as in the core."""
-
-LATE_TICKS = 2
-"""What rounding of tags may add."""
-
 EFFORT_MAX = 20_000
-STEPS = 4_000
-"""Topics looked at before the search gives up, and messages of a lane before the straight line decides."""
+"""Topics looked at before the search gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +31,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One topic beside the others: their costs by rate, its own rate and virtual deadline."""
+    """One topic among all: the costs of the others by rate, its own rate and virtual deadline."""
 
     others: tuple[tuple[int, int], ...]
     cost_ns: int
@@ -47,29 +39,30 @@ class Place:
     deadline: int
 
     def complete_ns(self, n: int) -> int:
-        """(V1) with a cost for each topic."""
-        extent, unit = (n - 1) * TICKS + (self.deadline + LATE_TICKS) * self.rate, self.rate * TICKS
-        return n * self.cost_ns + sum(cost * (1 + rate * extent // unit) for rate, cost in self.others)
+        """(V1) with a cost for each topic, the own one included."""
+        extent, unit = (n - 1) * TICKS + (self.deadline + ROUNDING_TICKS) * self.rate, self.rate * TICKS
+        ahead = sum(cost * (1 + rate * extent // unit) for rate, cost in self.others)
+        return ahead + self.cost_ns * (1 + extent // TICKS)
+
+    def line_ns(self, n: int) -> int:
+        """The same without rounding down."""
+        extent = (n - 1) * TICKS + (self.deadline + ROUNDING_TICKS) * self.rate
+        weighted = sum(rate * cost for rate, cost in self.others) + self.rate * self.cost_ns
+        once = sum(cost for _, cost in self.others) + self.cost_ns
+        return once - (-weighted * extent // (self.rate * TICKS))
 
     def holds(self, lane: Lane) -> bool:
-        """Whether every message of the lane is complete in time.
+        """Whether every message of the lane is complete in time, as admission sees it.
 
-        The straight line above (V1) tells when no later message can be worse. If it does not tell soon, it
-        is taken for the messages that were not looked at.
+        It looks at some messages behind the burst; from there on the straight line decides.
         """
-        weighted = sum(rate * cost for rate, cost in self.others)
-        each = lane.fragments * (self.cost_ns + Fraction(weighted, self.rate))
-        if each > lane.slope:
+        weighted = sum(rate * cost for rate, cost in self.others) + self.rate * self.cost_ns
+        if lane.outruns(weighted, self.rate):
             return False
-        late = Fraction(self.deadline + LATE_TICKS, TICKS) - Fraction(1, self.rate)
-        offset = weighted * late + sum(cost for _, cost in self.others)
-        for n in range(lane.first, lane.first + STEPS):
-            limit = lane.limit(n)
-            if self.complete_ns(n * lane.fragments) > limit:
-                return False
-            if n > lane.first and offset + n * each <= limit:
-                return True
-        return False
+        beyond = lane.first + SPAN + 1
+        return self.line_ns(beyond * lane.fragments) <= lane.limit(beyond) and all(
+            self.complete_ns(n * lane.fragments) <= lane.limit(n) for n in range(lane.first, beyond)
+        )
 
 
 def least_rates(seats: Sequence[Seat], deadlines: Sequence[int | None]) -> Rates | Nothing:

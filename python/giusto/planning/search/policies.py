@@ -8,11 +8,13 @@ from giusto.guarantee.model import Setting
 from giusto.planning.search.cells import with_smooth, with_twrr
 from giusto.planning.search.lanes import Nothing
 from giusto.planning.search.problem import Assignment, Problem, Shares
+from giusto.planning.search.virtual import with_fair
 from giusto.planning.traffic import Traffic
 
 SEARCHES: dict[str, Callable[[Problem], Assignment | Nothing]] = {
     "twrr": with_twrr,
     "smooth": with_smooth,
+    "fair": with_fair,
 }
 
 

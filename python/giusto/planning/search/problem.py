@@ -113,4 +113,9 @@ def laned(delay: Delay, lane: Lane, *, hopeful: bool) -> Lane:
     """The lane with what its broker does beside serving; a window that is just missed is a window of work."""
     left, whole = delay.pace.left
     missed_ns = 0 if hopeful else delay.pace.window_ns
-    return lane._replace(left=left, whole=whole, less_ns=delay.fixed_ns + missed_ns)
+    return lane._replace(
+        budget_ns=lane.budget_ns - delay.exit_ns,
+        left=left,
+        whole=whole,
+        less_ns=delay.before_ns + missed_ns,
+    )
