@@ -104,14 +104,22 @@ class Delay:
     pace: Pace
 
     @property
-    def fixed_ns(self) -> int:
-        """All of it, as work."""
-        return self.entry_ns + self.exit_ns + self.reading_ns + self.stall_ns
+    def before_ns(self) -> int:
+        """All that comes before the cells, as work."""
+        return self.entry_ns + self.reading_ns + self.stall_ns
 
     @property
     def unread_ns(self) -> int:
         """How long a message may lie in its socket."""
-        return self.pace.time_ns(self.entry_ns + self.reading_ns + self.stall_ns)
+        return self.pace.time_ns(self.before_ns)
+
+    def done_ns(self, work_ns: int) -> int:
+        """From the socket to the flush, with so much service; after its own quantum nothing is read."""
+        return self.pace.time_ns(self.before_ns + work_ns) + self.exit_ns
+
+    def line_ns(self, work_ns: int) -> int:
+        """Never below `done_ns`, and straight in the work."""
+        return self.pace.line_ns(self.before_ns + work_ns) + self.exit_ns
 
     def slower(self, turns: int) -> Delay:
         """For a connection that takes so many more turns to read."""

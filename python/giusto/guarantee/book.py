@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from giusto.errors import Nearest, Overload, Unknown
 from giusto.guarantee import stages
@@ -23,6 +24,7 @@ from giusto.guarantee.search import nearest
 from giusto.guarantee.setting import check_setting
 from giusto.guarantee.stages.stage import Response
 from giusto.guarantee.stream import Stream
+from giusto.protocol import ShareTerms
 
 
 class Book:
@@ -79,6 +81,21 @@ class Book:
         finally:
             self.swap(before, rest)
 
+    def shares(self, change: Change) -> tuple[Allotted, ...]:
+        """The topics whose share must be set in the data plane when the change is made, under `edf` only."""
+        after = Draft(self.records, self.setting).apply(change)
+        found = []
+        for name, record in after.items():
+            wanted = self.stage.wanted(record) if record.allotted else None
+            if wanted is not None and record.allotted is not None and wanted != self.wanted(name):
+                found.append(replace(record.allotted, share=wanted))
+        return tuple(found)
+
+    def wanted(self, topic: str) -> ShareTerms | None:
+        """The share that follows from the promises on a topic, as things are."""
+        record = self.records.get(topic)
+        return self.stage.wanted(record) if record and record.allotted else None
+
     def nearest(self, change: Change) -> Nearest:
         """What could be granted instead of the change."""
         return nearest(self, change)
@@ -120,8 +137,10 @@ class Book:
     def delay_of(self, client: str) -> Delay | None:
         """What a message of this client waits for, whatever its topic is; None if it may wait for ever."""
         delay = self.load.delay(self.rest)
-        turns = self.load.readers[client].more_turns(delay.turn_ns) if delay else None
-        return None if delay is None or turns is None else delay.slower(turns)
+        if delay is None or self.stage.is_common:
+            return None if delay is None else self.load.slowest(delay)
+        turns = self.load.readers[client].more_turns(delay.turn_ns)
+        return None if turns is None else delay.slower(turns)
 
     def swap(self, after: Mapping[str, Record], rest: Rest) -> None:
         """Put these records in the place of those of the same names."""
@@ -130,9 +149,9 @@ class Book:
                 self.stage.check(record)
         self.rest = rest
         for name, record in after.items():
-            self.replace(self.records.get(name) or Record(name), record)
+            self.turn_over(self.records.get(name) or Record(name), record)
 
-    def replace(self, before: Record, after: Record) -> None:
+    def turn_over(self, before: Record, after: Record) -> None:
         """One record."""
         if before.is_guarded:
             self.stage.drop(before)

@@ -32,7 +32,11 @@ class Case:
         over = self.book.stage.overloaded(delay)
         if over is not None:
             return self.overload(over, f"more is offered on {over.topic} than it is sure to be served")
-        return self.unread(delay) or self.late(delay)
+        return self.unread(delay) or self.late(self.common(delay))
+
+    def common(self, delay: Delay) -> Delay:
+        """What everybody waits for; every connection is read to the end."""
+        return self.book.load.slowest(delay) or delay if self.book.stage.is_common else delay
 
     def unread(self, delay: Delay) -> Objection | None:
         """A publisher that is not read in time, so that it would be policed though it keeps its offer."""
@@ -67,6 +71,8 @@ class Case:
 
     def late_because_slow(self, delay: Delay) -> Breach | None:
         """The flows of connections that take more than one turn to read, one by one."""
+        if self.book.stage.is_common:
+            return None
         for client, _ in self.book.load.slow(delay):
             for topic in sorted(self.book.flows[client]):
                 record = self.book.records[topic]

@@ -60,6 +60,11 @@ class Stream:
         """((n-σ)/ρ)^+, rounded down."""
         return max(0, n * self.supply.period_ns - self.lag) // self.supply.count
 
+    def passed_ns(self, span_ns: int) -> int:
+        """Service of the most that the policer lets through in a span of time."""
+        messages = (self.passed + span_ns * self.supply.count) // self.supply.period_ns
+        return messages * self.quanta * self.serve_ns
+
     @property
     def frame_bytes(self) -> int:
         """Longest frame."""

@@ -10,10 +10,13 @@ from collections.abc import Callable
 
 from giusto.errors import InvalidInput
 from giusto.guarantee.model import Setting
+from giusto.guarantee.stages.edf import Edf
+from giusto.guarantee.stages.fair import Fair
+from giusto.guarantee.stages.smooth import Smooth
 from giusto.guarantee.stages.stage import Stage
 from giusto.guarantee.stages.twrr import Twrr
 
-REGISTRY: dict[str, Callable[[Setting], Stage]] = {"twrr": Twrr}
+REGISTRY: dict[str, Callable[[Setting], Stage]] = {"twrr": Twrr, "smooth": Smooth, "fair": Fair, "edf": Edf}
 
 
 def stage(setting: Setting) -> Stage:

@@ -8,6 +8,7 @@ from giusto.guarantee.blocking import Delay
 from giusto.guarantee.record import Record
 from giusto.guarantee.shelf import Breach
 from giusto.guarantee.stream import Stream
+from giusto.protocol import ShareTerms
 
 
 class Response(NamedTuple):
@@ -24,7 +25,13 @@ class Response(NamedTuple):
 
 
 class Stage(Protocol):
-    """The guarded topics under one policy."""
+    """The guarded topics under one policy.
+
+    `is_common`: what a slowly read connection waits for is counted for all, since its messages are ordered
+    together with those of the others by when they were read.
+    """
+
+    is_common: bool
 
     def check(self, record: Record) -> None:
         """`InvalidInput` if the share of the topic means nothing."""
@@ -43,6 +50,9 @@ class Stage(Protocol):
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """Of one flow; None if it brings more than it is sure to be served."""
+
+    def wanted(self, record: Record) -> ShareTerms | None:
+        """The share that follows from the promises; None if the policy has fixed shares."""
 
     def topic_share(self, record: Record) -> float:
         """r_k."""

@@ -14,16 +14,16 @@ from functools import cached_property
 from math import gcd
 
 from giusto.guarantee.blocking import Delay
-from giusto.guarantee.fixed import ONE, ceil_div
+from giusto.guarantee.fixed import ceil_div
 from giusto.guarantee.model import Setting
 from giusto.guarantee.record import Record
-from giusto.guarantee.shelf import Breach, Completion, Shelf
+from giusto.guarantee.stages.shelved import Curve, Shelved
 from giusto.guarantee.stages.stage import Response
 from giusto.guarantee.stages.weights import cell_ns, check_weight, flow_lane, promised_lanes, weight_of
 from giusto.guarantee.stream import Stream
 
 
-class Cycle:
+class Cycle(Curve):
     """t_c of one weight, from the sum of the cells of every weight."""
 
     def __init__(self, weight: int, divisor: int, cells: Counter[int], empty_ns: int) -> None:
@@ -48,28 +48,15 @@ class Cycle:
         """T_k + (n-1)/R_k."""
         return self.latency_ns + ceil_div((n - 1) * self.cycle_ns, self.own)
 
-    def completions(self, delay: Delay, quanta: int) -> tuple[Completion, Completion]:
-        """R(n) of messages of so many quanta, and the line above it."""
-        fixed_ns, pace = delay.fixed_ns, delay.pace
-        return (
-            lambda n: pace.time_ns(fixed_ns + self.work_ns(n * quanta)),
-            lambda n: pace.line_ns(fixed_ns + self.line_ns(n * quanta)),
-        )
 
-    def rate(self, delay: Delay, quanta: int) -> tuple[int, int]:
-        """The rate in messages that a client is sure to get, as a fraction in parts of ONE."""
-        left, whole = delay.pace.left
-        return self.own * left * ONE, self.cycle_ns * quanta * whole
-
-
-class Twrr:
+class Twrr(Shelved[int]):
     """The sum of cells and the promises, by weight."""
 
     def __init__(self, setting: Setting) -> None:
+        super().__init__()
         self.setting = setting
         self.cells: Counter[int] = Counter()
         self.topics: Counter[int] = Counter()
-        self.shelves: dict[tuple[int, int], Shelf] = {}
 
     def check(self, record: Record) -> None:
         """The weight."""
@@ -81,7 +68,7 @@ class Twrr:
         self.cells[weight] += cell_ns(record)
         self.topics[weight] += 1
         for stream, lane in promised_lanes(record, self.setting):
-            self.shelves.setdefault((weight, stream.quanta), Shelf()).add(lane)
+            self.keep(weight, stream.quanta, lane)
 
     def drop(self, record: Record) -> None:
         """One topic less."""
@@ -91,41 +78,16 @@ class Twrr:
         if self.topics[weight] == 0:
             del self.topics[weight], self.cells[weight]
         for stream, lane in promised_lanes(record, self.setting):
-            shelf = self.shelves[weight, stream.quanta]
-            shelf.remove(lane)
-            if not shelf:
-                del self.shelves[weight, stream.quanta]
+            self.forget(weight, stream.quanta, lane)
 
-    def cycle(self, weight: int) -> Cycle:
-        """As it is now."""
-        return Cycle(weight, gcd(*self.topics), self.cells, self.setting.costs.step.fixed_ns)
-
-    def overloaded(self, delay: Delay) -> Breach | None:
-        """ρF <= R_k, for the fastest flow of each kind."""
-        for (weight, quanta), shelf in self.shelves.items():
-            found = shelf.faster(*self.cycle(weight).rate(delay, quanta))
-            if found is not None:
-                return found
-        return None
-
-    def late(self, delay: Delay) -> Breach | None:
-        """(T4), for the most impatient flow of each kind at each n."""
-        for (weight, quanta), shelf in self.shelves.items():
-            found = shelf.late(*self.cycle(weight).completions(delay, quanta))
-            if found is not None:
-                return found
-        return None
+    def curve(self, kind: int) -> Curve:
+        """Of one weight."""
+        return Cycle(kind, gcd(*self.topics), self.cells, self.setting.costs.step.fixed_ns)
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """(T4) of one flow."""
-        cycle = self.cycle(weight_of(record))
         lane = flow_lane(record, stream, self.setting)
-        sure, each = cycle.rate(delay, stream.quanta)
-        if lane.rate * each > sure:
-            return None
-        total_ns, n = lane.worst(*cycle.completions(delay, stream.quanta))
-        work_ns = cycle.work_ns if n <= lane.last else cycle.line_ns
-        return Response(total_ns, work_ns(n * stream.quanta), lane.arrival_ns(n), "T4")
+        return self.curve(weight_of(record)).response(lane, delay, stream.quanta, "T4")
 
     def topic_share(self, record: Record) -> float:
         """w_k / Σ w."""

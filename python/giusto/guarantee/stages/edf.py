@@ -1,0 +1,234 @@
+"""`edf`: (E1) with reading taken off the time, on deadlines that follow from the promises.
+
+A tag is the instant at which a message was read and the deadline of its topic. Let D be the time that a
+promise leaves for the broker, and δ what is common to all messages: the wait in the socket before the tag,
+and the flush after the quantum. The deadlines D are served in the same order as D - δ, so that the data
+plane need not know δ, which changes with every contract. All promises hold if all D - δ can be kept:
+
+    time( reading + Σ_{D_i <= t} ⌊σ_i + ρ_i (t - D_i)⌋ F_i s_i )  <=  t      for all t                  (E1)
+
+Nothing is blocked by a later deadline: messages are read between turns, when no quantum is under way. What
+has a deadline by t and comes in a busy period was read in it, so that its flow's burst and rate bound it; the
+distance of tags is not needed for that, and is the least possible unless the topic's share sets it. Lines
+instead of steps give (E2), which is looked at first. If h(t) is the left side, a topic has its response at
+most D - min_{t >= D} (t - h(t)).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import NamedTuple
+
+from giusto.errors import InvalidInput, Overload
+from giusto.guarantee.blocking import Delay
+from giusto.guarantee.fixed import ONE, ceil_div, of
+from giusto.guarantee.model import Setting
+from giusto.guarantee.record import Record
+from giusto.guarantee.shelf import Breach
+from giusto.guarantee.stages.lanes import Together
+from giusto.guarantee.stages.stage import Response
+from giusto.guarantee.stages.weights import budget_ns
+from giusto.guarantee.stream import Stream
+from giusto.protocol import ShareTerms
+
+LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
+"""Longest period or deadline, as in the core."""
+
+NEAREST_TAGS_NS = 1
+STEPS = 500
+"""Values of t that (E1) is looked at before the answer is no."""
+
+
+class Task(NamedTuple):
+    """A topic by its deadline, which includes δ; `spread_ns` is by how much its own tags come later."""
+
+    deadline_ns: int
+    topic: str
+    spread_ns: int
+    together: Together
+    streams: tuple[Stream, ...]
+    period_ns: int | None
+
+    @property
+    def is_too_far_apart(self) -> bool:
+        """Whether its tags are set farther apart than its messages come."""
+        together = self.together
+        return self.period_ns is not None and together.rate * together.quanta * self.period_ns > ONE
+
+    def demand_ns(self, span_ns: int) -> int:
+        """Service of what was read within a span of time."""
+        found = sum(stream.passed_ns(span_ns) for stream in self.streams)
+        if self.period_ns is None:
+            return found
+        return min(found, (span_ns // self.period_ns + 1) * self.together.quantum_ns)
+
+
+class Edf:
+    """The tasks by deadline, with their promises."""
+
+    is_common = True
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.tasks: list[Task] = []
+        self.broken: set[str] = set()
+        self.topics = 0
+
+    def check(self, record: Record) -> None:
+        """As in the core."""
+        share = record.allotted.share if record.allotted else ShareTerms()
+        for name in ("period_ns", "deadline_ns"):
+            value = getattr(share, name)
+            if value is not None and (not isinstance(value, int) or not 1 <= value <= LONGEST_NS):
+                raise InvalidInput(f"share.{name}", value, f"1 to {LONGEST_NS} ns")
+
+    def wanted(self, record: Record) -> ShareTerms | None:
+        """What the share sets; else the latest deadline that the promises allow."""
+        share = record.allotted.share if record.allotted else ShareTerms()
+        period_ns = NEAREST_TAGS_NS if share.period_ns is None else share.period_ns
+        return ShareTerms(period_ns=period_ns, deadline_ns=self.deadline_ns(record))
+
+    def deadline_ns(self, record: Record) -> int:
+        """D: from the arrival at the socket to the flush."""
+        share = record.allotted.share if record.allotted else ShareTerms()
+        if share.deadline_ns is not None:
+            return share.deadline_ns
+        left_ns = self.left_ns(record)
+        return LONGEST_NS if left_ns is None else min(max(1, left_ns), LONGEST_NS)
+
+    def left_ns(self, record: Record) -> int | None:
+        """What the promises leave for it; None if there are none."""
+        if record.promise_ns is None:
+            return None
+        size_bytes = max((stream.supply.size_bytes for stream in record.streams.values()), default=0)
+        together = Together.of(record)
+        spread_ns = spread(together, record) if together else 0
+        return budget_ns(self.setting, record.promise_ns, size_bytes) - spread_ns
+
+    def put(self, record: Record) -> None:
+        """One topic more; without a promise it is later than all others and in nobody's way."""
+        self.topics += 1
+        left_ns, deadline_ns = self.left_ns(record), self.deadline_ns(record)
+        if left_ns is None or not record.streams:
+            return
+        insort(self.tasks, task_of(record, deadline_ns))
+        if deadline_ns > left_ns:
+            self.broken.add(record.name)
+
+    def drop(self, record: Record) -> None:
+        """One topic less."""
+        self.topics -= 1
+        self.broken.discard(record.name)
+        if record.promise_ns is not None and record.streams:
+            task = task_of(record, self.deadline_ns(record))
+            del self.tasks[bisect_left(self.tasks, task)]
+
+    def overloaded(self, delay: Delay) -> Breach | None:
+        """Σ ρFs against what is left of the time, and tags no farther apart than messages."""
+        if not self.tasks:
+            return None
+        for task in self.tasks:
+            if task.is_too_far_apart:
+                return Breach("", task.topic)
+        left, whole = delay.pace.left
+        heaviest = max(self.tasks, key=lambda task: task.together.load)
+        return Breach("", heaviest.topic) if self.load * whole >= left * ONE else None
+
+    @property
+    def load(self) -> int:
+        """Σ ρFs."""
+        return sum(task.together.load for task in self.tasks)
+
+    def late(self, delay: Delay) -> Breach | None:
+        """A promise shorter than the deadline; else (E2), and (E1) where that fails."""
+        if self.broken:
+            return Breach("", min(self.broken))
+        before_ns = common_ns(delay)
+        for task, spare_ns in zip(self.tasks, self.spare(delay), strict=True):
+            if task.deadline_ns <= before_ns:
+                return Breach("", task.topic)
+            if spare_ns < 0:
+                return None if self.keeps(delay) else Breach("", task.topic)
+        return None
+
+    def spare(self, delay: Delay) -> list[int]:
+        """By how much each deadline is kept, with lines instead of steps: (E2)."""
+        before_ns, found = common_ns(delay), []
+        constant = load = 0
+        for task in self.tasks:
+            due_ns = task.deadline_ns - before_ns
+            constant += task.together.burst_ns * ONE - task.together.load * due_ns
+            load += task.together.load
+            work_ns = ceil_div(constant + load * due_ns, ONE)
+            found.append(due_ns - delay.pace.line_ns(delay.reading_ns + work_ns))
+        return found
+
+    def keeps(self, delay: Delay) -> bool:
+        """(E1), from late to early: where h(t) <= t it holds from h(t) to t (Zhang and Burns 2009)."""
+        before_ns = common_ns(delay)
+        first_ns = self.tasks[0].deadline_ns - before_ns
+        t = self.horizon_ns(delay)
+        for _ in range(STEPS):
+            demand_ns = sum(
+                task.demand_ns(t - task.deadline_ns + before_ns)
+                for task in self.tasks
+                if task.deadline_ns - before_ns <= t
+            )
+            needed_ns = delay.pace.time_ns(delay.reading_ns + demand_ns)
+            if needed_ns > t:
+                return False
+            t = min(needed_ns, t - 1)
+            if t < first_ns:
+                return True
+        return False
+
+    def horizon_ns(self, delay: Delay) -> int:
+        """From here on the line of all demand stays below t."""
+        before_ns = common_ns(delay)
+        dues = [(task, task.deadline_ns - before_ns) for task in self.tasks]
+        constant = sum(task.together.burst_ns * ONE - task.together.load * due for task, due in dues)
+        base_ns = delay.pace.line_ns(delay.reading_ns + max(0, ceil_div(constant, ONE)))
+        left, whole = delay.pace.left
+        return max(dues[-1][1], ceil_div(base_ns * left * ONE, left * ONE - whole * self.load))
+
+    def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
+        """D - min (t - h(t)), by (E2); D if only (E1) holds."""
+        task = task_of(record, self.deadline_ns(record))
+        if record.promise_ns is None or self.overloaded(delay) is not None:
+            return None
+        place = bisect_left(self.tasks, task)
+        spare_ns = min(self.spare(delay)[place:])
+        if spare_ns < 0 and task.deadline_ns > common_ns(delay) and self.keeps(delay):
+            spare_ns = 0
+        total_ns = max(task.deadline_ns - spare_ns, common_ns(delay) + stream.serve_ns) + task.spread_ns
+        return Response(total_ns, total_ns - common_ns(delay), 0, "E1")
+
+    def topic_share(self, record: Record) -> float:
+        """Topics have no part of their own: one of them all."""
+        return 1 / self.topics
+
+    def client_share(self, record: Record, stream: Stream) -> float:
+        """What the flow itself brings."""
+        return stream.serve_load / ONE
+
+
+def common_ns(delay: Delay) -> int:
+    """δ."""
+    return delay.unread_ns + delay.exit_ns
+
+
+def task_of(record: Record, deadline_ns: int) -> Task:
+    """A topic that somebody publishes."""
+    together = Together.of(record)
+    if together is None:
+        raise Overload(f"nobody publishes on {record.name}: it has no demand")
+    streams = tuple(record.streams.values())
+    period_ns = record.allotted.share.period_ns if record.allotted else None
+    return Task(deadline_ns, record.name, spread(together, record), together, streams, period_ns)
+
+
+def spread(together: Together, record: Record) -> int:
+    """(σF-1)T: how much later than its arrival the last tag of a burst is."""
+    period_ns = record.allotted.share.period_ns if record.allotted else None
+    slots = together.burst * together.quanta - ONE
+    return of(NEAREST_TAGS_NS if period_ns is None else period_ns, max(0, slots))
