@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from giusto.guarantee import smooth as tables
 from giusto.guarantee import table
-from giusto.guarantee.stages.fair import ROUNDING_TICKS, SPAN, TICKS
+from giusto.guarantee.stages.fair import TICKS
 from giusto.planning.search import fair, smooth, twrr
 from giusto.planning.search.lanes import Lane, Nothing, Seat
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from giusto.guarantee.model import Setting
 from giusto.planning.search.cells import with_smooth, with_twrr
+from giusto.planning.search.deadlines import with_edf
 from giusto.planning.search.lanes import Nothing
 from giusto.planning.search.problem import Assignment, Problem, Shares
 from giusto.planning.search.virtual import with_fair
@@ -15,6 +16,7 @@ SEARCHES: dict[str, Callable[[Problem], Assignment | Nothing]] = {
     "twrr": with_twrr,
     "smooth": with_smooth,
     "fair": with_fair,
+    "edf": with_edf,
 }
 
 
