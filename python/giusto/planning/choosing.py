@@ -14,9 +14,6 @@ from giusto.planning.search import Assignment, Nothing
 Outcome = Assignment | Nothing
 Attempt = Callable[[Sequence[int]], Outcome]
 
-REFUSED_MAX = 50
-"""Refusals looked at one by one; the needs behind them are not tried any more."""
-
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -28,11 +25,14 @@ class Chosen:
     untried: tuple[int, ...] = ()
 
 
-def chosen(always: Sequence[int], wanted: Sequence[int], attempt: Attempt) -> Chosen:
-    """`always` are needs that ask for no latency: they hold, and count as subscribers."""
+def chosen(always: Sequence[int], wanted: Sequence[int], attempt: Attempt, refused_max: int) -> Chosen:
+    """`always` are needs that ask for no latency: they hold, and count as subscribers.
+
+    After `refused_max` refusals the needs that are left are not tried any more.
+    """
     kept, left = list(always), list(wanted)
     refused: dict[int, Nothing] = {}
-    while left and len(refused) < REFUSED_MAX:
+    while left and len(refused) < refused_max:
         fits, nothing = longest(kept, left, attempt)
         kept += left[:fits]
         if nothing is not None:

@@ -12,11 +12,14 @@ from giusto.planning import nearest, rules
 from giusto.planning.choosing import Chosen, Outcome, chosen
 from giusto.planning.result import Contract, Failure, Plan
 from giusto.planning.scenario import Scenario
-from giusto.planning.search import Assignment, assigned, filled
+from giusto.planning.search import Assignment, Nothing, assigned, filled
 from giusto.planning.traffic import UNCHANGED, Changed, traffic
 
-NEAREST_MAX = 10
-"""Failures for which the nearest is looked for."""
+EFFORT = 40_000
+"""Offers and needs looked at, again and again, when not all hold: large plans say less about failures."""
+
+REFUSAL, NEAREST = 6, 25
+"""Attempts that one refusal, and one search of the nearest, takes about."""
 
 
 class Maker:
@@ -28,6 +31,7 @@ class Maker:
         self.search = search
         self.setting = scenario.setting(policy)
         self.given = dict(scenario.shares)
+        self.known: dict[tuple[int, ...], Outcome] = {}
         self.refused = rules.refusals(scenario)
         open_needs = [n for n in range(len(scenario.needs)) if n not in self.refused]
         self.always = [n for n in open_needs if scenario.needs[n].need.max_latency_ns is None]
@@ -38,10 +42,22 @@ class Maker:
         found = traffic(self.scenario, granted, changed)
         return assigned(found, self.setting, self.given, search=self.search)
 
+    def attempt_again(self, granted: Sequence[int]) -> Outcome:
+        """The same for needs as they are, remembered."""
+        key = tuple(granted)
+        if key not in self.known:
+            self.known[key] = self.attempt(key)
+        return self.known[key]
+
     @cached_property
     def choice(self) -> Chosen:
         """Which needs hold, and with which shares."""
-        return chosen(self.always, self.wanted, self.attempt)
+        return chosen(self.always, self.wanted, self.attempt_again, self.some(REFUSAL, 50))
+
+    def some(self, attempts: int, most: int) -> int:
+        """How often something that takes so many attempts is done."""
+        entries = len(self.scenario.offers) + len(self.scenario.needs)
+        return max(1, min(most, EFFORT // (entries * attempts)))
 
     @property
     def holds(self) -> bool:
@@ -56,7 +72,7 @@ class Maker:
             scenario=self.scenario,
             input=self.policy,
             contracts=tuple(self._contracts(book)),
-            failures=tuple(self._failures(NEAREST_MAX if near else 0)),
+            failures=tuple(self._failures(self.some(NEAREST, 10) if near else 0)),
             shares=self.choice.assignment.shares,
             utilisation=float(book.utilisation),
             claim=self.claim,
@@ -95,10 +111,17 @@ class Maker:
         found = dict(self.refused)
         for place, (number, nothing) in enumerate(self.choice.refused.items()):
             near = self._nearest(number) if place < most else None
-            found[number] = Failure.of(self.scenario.needs[number], "latency", nothing.sentence, near)
+            found[number] = self._failure(number, nothing, near)
         for number in self.choice.untried:
             found[number] = Failure.of(self.scenario.needs[number], "untried", "too many before it fail")
         return [failure for _, failure in sorted(found.items())]
+
+    def _failure(self, number: int, nothing: Nothing, near: Nearest | None) -> Failure:
+        """A need that breaks its own promise, or that of others before it."""
+        needed = self.scenario.needs[number]
+        strange = nothing.topic and nothing.topic not in self.scenario.covered[needed]
+        why = "others" if strange and nothing.why == "latency" else nothing.why
+        return Failure.of(needed, why, nothing.sentence, near)
 
     def _nearest(self, number: int) -> Nearest | None:
         """The smallest latency, and the largest rate on its topics, with which this need would hold too."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from giusto.guarantee.stages.weights import cell_ns
 from giusto.planning.search import smooth, twrr
 from giusto.planning.search.lanes import Nothing, Seat, too_much
-from giusto.planning.search.problem import Assignment, Problem
+from giusto.planning.search.problem import Assignment, Problem, refusal
 from giusto.protocol import ShareTerms
 
 REPAIRS = 60
@@ -38,14 +39,14 @@ def with_twrr(problem: Problem) -> Assignment | Nothing:
     for _ in range(REPAIRS):
         weights = twrr.least_weights(places, empty_ns, floor)
         if isinstance(weights, Nothing):
-            return Nothing(weights.proved and floor is None and not problem.is_timed, weights.sentence)
+            return replace(weights, proved=weights.proved and floor is None and not problem.is_timed)
         shares = weighted(problem, places, weights)
         objection = problem.objection(shares)
         if objection is None:
             return Assignment(shares, said(weights, cheapest=floor is None and not problem.is_timed))
         number = {seat.topic: k for k, seat in enumerate(places)}.get(objection.topic)
         if objection.why != "latency" or number is None or places[number].fixed is not None:
-            return Nothing(objection.why == "tolerance", objection.sentence)
+            return refusal(objection, proved=objection.why == "tolerance")
         floor = list(weights)
         floor[number] += 1 + floor[number] // 16
     return Nothing(False, f"no weights found in {REPAIRS} rounds")
@@ -59,11 +60,11 @@ def with_smooth(problem: Problem) -> Assignment | Nothing:
     places = seats(problem)
     found = smooth.light_weights(places, problem.setting.costs.step.fixed_ns)
     if isinstance(found, Nothing):
-        return Nothing(found.proved and not problem.is_timed, found.sentence)
+        return replace(found, proved=found.proved and not problem.is_timed)
     shares = weighted(problem, places, found.weights)
     objection = problem.objection(shares)
     if objection is not None:
-        return Nothing(objection.why == "tolerance", objection.sentence)
+        return refusal(objection, proved=objection.why == "tolerance")
     return Assignment(shares, said(found.weights, cheapest=found.cheapest and not problem.is_timed))
 
 

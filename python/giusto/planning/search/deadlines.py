@@ -13,7 +13,7 @@ from giusto.guarantee.blocking import Delay
 from giusto.guarantee.model import Objection
 from giusto.guarantee.stages.edf import Edf, common_ns
 from giusto.planning.search.lanes import Nothing
-from giusto.planning.search.problem import Assignment, Problem
+from giusto.planning.search.problem import Assignment, Problem, refusal
 from giusto.protocol import ShareTerms
 
 CLAIM = "the latest deadlines that the promises allow: all others demand as much or more (proved)"
@@ -28,7 +28,7 @@ def with_edf(problem: Problem) -> Assignment | Nothing:
     objection = problem.objection(shares)
     if objection is None:
         return Assignment(shares, CLAIM)
-    return Nothing(is_proved(problem, objection), objection.sentence)
+    return refusal(objection, proved=is_proved(problem, objection))
 
 
 def is_proved(problem: Problem, objection: Objection) -> bool:

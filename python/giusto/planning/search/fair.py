@@ -14,11 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from giusto.guarantee.stages.fair import RATE_MAX, ROUNDING_TICKS, SPAN, TICKS
+from giusto.guarantee.stages.fair import ROUNDING_TICKS, SPAN, TICKS
 from giusto.planning.search.lanes import Lane, Nothing, Seat, too_much
 
-EFFORT_MAX = 20_000
-"""Topics looked at before the search gives up."""
+RATE_MAX = 65_535
+"""Largest rate that is looked for; the core takes larger ones, but it is their proportions that count."""
+
+PASSES_MAX = 60
+"""How often all topics are looked at before the search gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,14 @@ def least_rates(seats: Sequence[Seat], deadlines: Sequence[int | None]) -> Rates
         seat, given = seats[k], deadlines[k] or 0
         least = least_rate(seat, given, rates[k], beside(costs, rates[k], seat.cost_ns))
         if least is None or (least != rates[k] and seat.fixed is not None):
-            return Nothing(True, f"{seat.topic} cannot hold with any rate, beside the least rates of others")
+            return Nothing(True, f"{seat.topic} cannot hold with any rate up to {RATE_MAX}", seat.topic)
         settled = settled + 1 if least == rates[k] else 1
         costs[rates[k]] -= seat.cost_ns
         costs[least] += seat.cost_ns
         rates[k] = least
         effort += 1
-        if effort > EFFORT_MAX:
-            return Nothing(False, f"no rates found in {EFFORT_MAX} steps")
+        if effort > PASSES_MAX * len(seats):
+            return Nothing(False, f"no rates found in {PASSES_MAX} passes over all topics")
         k = (k + 1) % len(seats)
     latest = [
         latest_deadline(seat, rate, beside(costs, rate, seat.cost_ns)) if given is None else given

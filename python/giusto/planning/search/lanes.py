@@ -67,10 +67,15 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """No assignment: a proof that there is none, or only that none was found."""
+    """No assignment: a proof that there is none, or only that none was found.
+
+    `why` is the word for it, and `topic` the one that stands against it, if it is one.
+    """
 
     proved: bool
     sentence: str
+    topic: str = ""
+    why: str = "latency"
 
 
 def sharpest(lanes: Iterable[Lane]) -> tuple[Lane, ...]:
@@ -105,7 +110,8 @@ def too_much(seats: Sequence[Seat], ahead: int = 0) -> Nothing | None:
     for seat in seats:
         parts = [part_needed(lane, ahead) for lane in seat.lanes]
         if None in parts:
-            return Nothing(True, f"{seat.topic}: its promise is shorter than what no share can change")
+            sentence = f"{seat.topic}: its promise is shorter than what no share can change"
+            return Nothing(True, sentence, seat.topic)
         total += seat.cost_ns * max((part for part in parts if part is not None), default=Fraction(0))
     if total > 1:
         need = f"{float(total):.4g} times the time that there is"

@@ -8,7 +8,7 @@ from giusto.guarantee.model import Setting
 from giusto.planning.search.cells import with_smooth, with_twrr
 from giusto.planning.search.deadlines import with_edf
 from giusto.planning.search.lanes import Nothing
-from giusto.planning.search.problem import Assignment, Problem, Shares
+from giusto.planning.search.problem import Assignment, Problem, Shares, refusal
 from giusto.planning.search.virtual import with_fair
 from giusto.planning.traffic import Traffic
 
@@ -33,5 +33,5 @@ def unchanged(problem: Problem) -> Assignment | Nothing:
     shares = {topic: problem.given[topic] for topic in problem.traffic.fanout if topic in problem.given}
     objection = problem.objection(shares)
     if objection is not None:
-        return Nothing(True, objection.sentence)
+        return refusal(objection, proved=True)
     return Assignment(shares, "the shares are as given; others are the defaults")

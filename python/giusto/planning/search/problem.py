@@ -80,7 +80,9 @@ class Problem:
         if len(self.delays) == len(self.book.load.readers):
             return None
         objection = self.objection(self.given)
-        return Nothing(True, objection.sentence if objection else "reading takes all of the time")
+        if objection is None:
+            return Nothing(True, "reading takes all of the time", why="overload")
+        return refusal(objection, proved=True)
 
     def lane(self, record: Record, stream: Stream, *, hopeful: bool = False) -> Lane:
         """A flow. In windows the line above the time decides, or, if `hopeful`, the one below."""
@@ -107,6 +109,11 @@ class Problem:
     def budget_ns(self, promise_ns: int, size_bytes: int) -> int:
         """What a promise leaves for the broker."""
         return promise_ns - self.setting.link_in.ns(size_bytes) - self.setting.link_out.ns(size_bytes)
+
+
+def refusal(objection: Objection, *, proved: bool) -> Nothing:
+    """What admission says, as the end of a search."""
+    return Nothing(proved, objection.sentence, objection.topic, objection.why)
 
 
 def laned(delay: Delay, lane: Lane, *, hopeful: bool) -> Lane:

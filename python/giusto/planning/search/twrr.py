@@ -25,7 +25,7 @@ from giusto.guarantee.wrr import WEIGHT_MAX
 from giusto.planning.search.lanes import Lane, Nothing, Seat, too_much
 
 # Weights looked at before the search gives up; a search that has an end needs far fewer.
-EFFORT_MAX = 200_000
+EFFORT_MAX = 50_000
 
 
 class Others:
@@ -164,4 +164,6 @@ def risen(
 def refusal(seat: Seat, given: bool) -> Nothing:
     """Which topic stands against all vectors."""
     limit = "with the weight that it is given" if given else f"with any weight up to {WEIGHT_MAX}"
-    return Nothing(True, f"{seat.topic} cannot hold {limit}, with the least weights that the others need")
+    return Nothing(
+        True, f"{seat.topic} cannot hold {limit}, with the least weights that the others need", seat.topic
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from giusto.guarantee.fixed import ONE
 from giusto.guarantee.record import Record
@@ -10,7 +11,7 @@ from giusto.guarantee.stages.fair import TICKS
 from giusto.guarantee.stages.lanes import Together
 from giusto.planning.search import fair
 from giusto.planning.search.lanes import Lane, Nothing, Seat, too_much
-from giusto.planning.search.problem import Assignment, Problem, laned
+from giusto.planning.search.problem import Assignment, Problem, laned, refusal
 from giusto.protocol import ShareTerms
 
 
@@ -44,11 +45,11 @@ def with_fair(problem: Problem) -> Assignment | Nothing:
     given = [problem.given.get(each.topic, ShareTerms()).virtual_deadline for each in places]
     found = fair.least_rates(places, given)
     if isinstance(found, Nothing):
-        return Nothing(found.proved and not problem.is_timed, found.sentence)
+        return replace(found, proved=found.proved and not problem.is_timed)
     shares = rated(places, found)
     objection = problem.objection(shares)
     if objection is not None:
-        return Nothing(objection.why == "tolerance", objection.sentence)
+        return refusal(objection, proved=objection.why == "tolerance")
     return Assignment(shares, said(found, cheapest=not problem.is_timed))
 
 
