@@ -114,8 +114,6 @@ def too_much(seats: Sequence[Seat], ahead: int = 0) -> Nothing | None:
             return Nothing(True, sentence, seat.topic)
         total += seat.cost_ns * max((part for part in parts if part is not None), default=Fraction(0))
     if total > 1:
-        need = f"{float(total):.4g} times the time that there is"
-        return Nothing(
-            True, f"the needs take {need}, whatever the shares: fewer, slower or later ones may fit"
-        )
+        needed = f"{float(total):.4g} times the time that there is"
+        return Nothing(True, f"the needs take {needed}, whatever the shares", why="overload")
     return None
