@@ -10,7 +10,7 @@ use giusto_core::input::Share;
 use giusto_core::output::Overflow;
 use giusto_core::policer::Limit;
 use giusto_core::queue::Bounds;
-use giusto_net::hub::{ConnId, Event, Filled, Hub, HubConfig};
+use giusto_net::hub::{ConnId, Event, Filled, Hub, HubConfig, Traffic};
 
 const FRAME_LIMIT_BYTES: u32 = 4096;
 const INPUTS: [&str; 4] = ["twrr", "smooth", "fair", "edf"];
@@ -111,13 +111,14 @@ impl World {
         for _ in 0..steps {
             self.hub.step(self.now);
         }
+        self.forward_guarded();
         self.hub.gather(self.now);
         for conn in self.hub.expire(self.now) {
             self.hub.hang_up(conn, "too late");
         }
         while let Some(conn) = self.hub.pop_dirty() {
             let mut out = Vec::new();
-            while self.hub.fill_datagram(self.now, conn, &mut out) {
+            while self.hub.fill_datagram(self.now, conn, Traffic::All, &mut out) {
                 self.deliver(conn, &out);
                 out.clear();
             }
@@ -126,6 +127,19 @@ impl World {
             if filled == Filled::Last {
                 self.hub.hang_up(conn, "gone");
             }
+        }
+    }
+
+    /// What a turn does first while topics are guarded.
+    fn forward_guarded(&mut self) {
+        self.hub.gather_guarded(self.now);
+        while let Some(conn) = self.hub.pop_dirty_guarded() {
+            let mut out = Vec::new();
+            self.hub.fill_guarded(self.now, conn, &mut out, usize::MAX);
+            self.deliver(conn, &out);
+        }
+        while let Some(conn) = self.hub.pop_shift() {
+            assert!(self.hub.portion_bytes(conn).is_none_or(|bytes| (1_024..=16_384).contains(&bytes)));
         }
     }
 
@@ -172,13 +186,14 @@ impl World {
     /// What a control plane does at the stranger's request, right or wrong.
     fn change(&mut self, amount: u8) {
         let conn = self.stranger.conn;
-        let _ = match amount % 6 {
-            0 => self.hub.unadvertise(conn, FlowId(u32::from(amount / 6))),
+        let _ = match amount % 7 {
+            6 => self.hub.guard(self.topic, amount / 7 % 2 == 0).map(drop),
+            0 => self.hub.unadvertise(conn, FlowId(u32::from(amount / 7))),
             1 => self.hub.advertise(conn, self.topic, &Offer::default()).map(drop),
             2 => self.hub.unsubscribe(conn, self.subscription.unwrap_or(SubscriptionId(9))),
             3 => self.hub.subscribe(conn, "#", None, &Need::default()).map(drop),
             4 => self.hub.allot(self.topic, Share { weight: u32::from(amount), ..Share::default() }),
-            _ => self.hub.close(self.now, conn, u32::from(amount / 6), "bye"),
+            _ => self.hub.close(self.now, conn, u32::from(amount / 7), "bye"),
         };
     }
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from giusto import aio as aio
+    from giusto import errors as errors
+    from giusto import testing as testing
     from giusto._core import Filter as Filter
     from giusto._core import Float as Float
     from giusto._core import Message as Message
@@ -27,12 +29,17 @@ if TYPE_CHECKING:
     from giusto.contract import Offer as Offer
     from giusto.contract import Unproved as Unproved
     from giusto.errors import Closed as Closed
+    from giusto.errors import Duplicate as Duplicate
+    from giusto.errors import FilterSyntax as FilterSyntax
     from giusto.errors import GiustoError as GiustoError
+    from giusto.errors import InvalidInput as InvalidInput
     from giusto.errors import Nearest as Nearest
     from giusto.errors import QueueFull as QueueFull
     from giusto.errors import Refused as Refused
     from giusto.errors import RequestFailed as RequestFailed
     from giusto.errors import TimedOut as TimedOut
+    from giusto.errors import TooLarge as TooLarge
+    from giusto.errors import Unknown as Unknown
     from giusto.errors import Unreachable as Unreachable
     from giusto.planning import Plan as Plan
     from giusto.planning import plan as plan
@@ -58,22 +65,28 @@ _HOMES = {
     "giusto.contract": ("Explanation", "Granted", "Need", "Offer", "Unproved"),
     "giusto.errors": (
         "Closed",
+        "Duplicate",
+        "FilterSyntax",
         "GiustoError",
+        "InvalidInput",
         "Nearest",
         "QueueFull",
         "Refused",
         "RequestFailed",
         "TimedOut",
+        "TooLarge",
+        "Unknown",
         "Unreachable",
     ),
     "giusto.planning": ("Plan", "plan"),
 }
+_MODULES = ("aio", "errors", "testing")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "aio":
-        value: Any = import_module("giusto.aio")
+    if name in _MODULES:
+        value: Any = import_module(f"giusto.{name}")
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     else:
@@ -83,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, "aio"})
+    return sorted({*globals(), *_HOME, *_MODULES})

@@ -169,8 +169,8 @@ class Nearest(NamedTuple):
 class Refused(GiustoError):
     """The bus cannot promise what was asked; nothing was changed.
 
-    `why` is a word: latency, others, overload, max_sep, rate, no_limit or unlimited_beside; `reason` says it
-    as a sentence. `nearest` is the nearest that would be granted now, if anything is.
+    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit or unlimited_beside;
+    `reason` says it as a sentence. `nearest` is the nearest that would be granted now, if anything is.
     """
 
     def __init__(self, why: str, reason: str, nearest: Sequence[int | None] | None = None) -> None:
@@ -181,11 +181,9 @@ class Refused(GiustoError):
         self.nearest = found
 
     def __str__(self) -> str:
-        return (
-            self.reason
-            if self.nearest is None
-            else f"{self.reason}; the nearest that is possible: {self.nearest}"
-        )
+        if self.nearest is None or self.why in ("max_sep", "rate"):
+            return self.reason
+        return f"{self.reason}; the nearest that is possible: {self.nearest}"
 
 
 class NotKept(GiustoError):
@@ -197,7 +195,7 @@ class NotKept(GiustoError):
         self.problem = problem
 
     def __str__(self) -> str:
-        return f"contracts cannot be kept in {self.path}: {self.problem}; see that it can be written, and ask again"
+        return f"contracts cannot be kept in {self.path}: {self.problem}; make room for them and ask again"
 
 
 class Unreachable(GiustoError, ConnectionError):
@@ -224,14 +222,16 @@ class Closed(GiustoError, ConnectionError):
 
 
 class TimedOut(GiustoError, TimeoutError):
-    """What was waited for did not happen in time."""
+    """What was waited for did not happen in time; without a time, it never will on a bus in memory."""
 
-    def __init__(self, what: str, after_ns: int) -> None:
+    def __init__(self, what: str, after_ns: int | None) -> None:
         super().__init__(what, after_ns)
         self.what = what
         self.after_ns = after_ns
 
     def __str__(self) -> str:
+        if self.after_ns is None:
+            return f"{self.what}: nothing is under way"
         return f"{self.what}: nothing after {self.after_ns / 1e9:g} s"
 
 

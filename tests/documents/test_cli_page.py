@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -62,4 +63,4 @@ def test_the_exit_codes_are_those_of_the_code() -> None:
     from giusto.cli import exits
 
     codes = [int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)]
-    assert codes == [0, exits.FAILED, exits.USAGE, exits.INTERRUPTED]
+    assert codes == [0, exits.FAILED, exits.USAGE, exits.INTERRUPTED, 128 + signal.SIGTERM]

@@ -255,7 +255,7 @@ def test_a_broker_that_cannot_start_says_why(broker: BrokerProcess) -> None:
         assert second.wait() == 1
         assert second.process.stderr is not None
         said = second.process.stderr.read()
-        assert said.startswith("giusto broker: listen[0] = ")
+        assert said.startswith("giusto: broker.listen = ")
         assert "Traceback" not in said
 
 

@@ -210,7 +210,7 @@ def test_who_waits_to_publish_is_told_of_the_end(broker: BrokerProcess) -> None:
                 await publisher.publish(b"takes the credit")
                 publishing = asyncio.ensure_future(publisher.publish(b"waits"))
                 await asyncio.sleep(0)
-                publisher.close()
+                publisher._close()
                 with pytest.raises(Closed):
                     await asyncio.wait_for(publishing, WATCHDOG_S)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -242,7 +243,7 @@ def test_who_waits_hears_that_the_bus_was_closed(broker: BrokerProcess) -> None:
 
 
 def test_the_broker_tells_who_publishes_and_subscribes(bus: giusto.Bus) -> None:
-    bus.advertise("parties/1", Offer(min_sep="10ms"))
+    bus.advertise("parties/1", Offer(min_sep="10ms", max_size=256))
     bus.subscribe("parties/+", Need(max_latency="5ms"))
     (publisher,) = bus.publishers("parties/1")
     (subscriber,) = bus.subscribers("parties/1")
@@ -394,6 +395,45 @@ def test_a_child_that_ends_leaves_its_parent_the_connection(broker: BrokerProces
     )
     for how in ("exit", "drop"):
         subprocess.run([sys.executable, "-c", program, broker.address, how], check=True, timeout=WATCHDOG_S)
+
+
+def test_a_child_cannot_use_the_bus_of_its_parent(broker: BrokerProcess) -> None:
+    program = (
+        "import os, sys, giusto\n"
+        "bus = giusto.connect(sys.argv[1])\n"
+        "subscription, publisher = bus.subscribe('fork'), bus.advertise('fork')\n"
+        "def child():\n"
+        "    for use in (bus.status, lambda: publisher.publish(b'no'), lambda: subscription.receive(60)):\n"
+        "        try: use()\n"
+        "        except giusto.Closed as error: assert 'another process' in str(error)\n"
+        "        else: os._exit(1)\n"
+        "    os._exit(0)\n"
+        "if os.fork() == 0: child()\n"
+        "assert os.wait()[1] == 0\n"
+        "publisher.publish(b'still here')\n"
+        "assert subscription.receive(60).payload == b'still here'\n"
+    )
+    subprocess.run([sys.executable, "-c", program, broker.address], check=True, timeout=WATCHDOG_S)
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.0 400 Bad Request\r\n\r\n", b""])
+def test_what_answers_and_is_no_broker_is_called_so(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        address = f"giusto://127.0.0.1:{stranger.getsockname()[1]}"
+
+        def talk() -> None:
+            accepted, _ = stranger.accept()
+            with accepted:
+                accepted.sendall(answer)
+                while accepted.recv(4_096):
+                    pass
+
+        talker = threading.Thread(target=talk)
+        talker.start()
+        with pytest.raises(giusto.Unreachable, match="not a giusto broker") as caught:
+            giusto.connect(address, timeout="200ms" if not answer else WATCHDOG_S)
+        assert caught.value.address == address
+        talker.join(WATCHDOG_S)
 
 
 def test_the_asyncio_face_is_a_module_to_import() -> None:

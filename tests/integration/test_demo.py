@@ -44,6 +44,25 @@ def test_the_first_example_of_the_readme_runs_as_printed(address: str) -> None:
     assert ", 0 lost" in lines[4]
 
 
+@pytest.mark.parametrize(
+    ("example", "printed"),
+    [
+        ("aio.py", "beds/0/alarm: SpO2 low\nbeds/1/alarm: SpO2 low\nbeds/2/alarm: SpO2 low\n"),
+        ("request.py", "61\nthe handler raised LookupError: there is no bed-9\n"),
+        ("typed.py", "Pulse(bed=1, rate=140.0)\n"),
+    ],
+)
+def test_a_short_example_prints_what_it_should(address: str, example: str, printed: str) -> None:
+    done = run(example, GIUSTO_ADDRESS=address)
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
+
+
+def test_the_example_of_a_test_without_a_broker_passes() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "examples/typed.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_demo_shows_a_topic_that_loses_nothing_beside_one_that_floods() -> None:
     done = run("demo.py")
     assert done.returncode == 0, done.stderr + done.stdout

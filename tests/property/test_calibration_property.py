@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giusto.guarantee import fitting, quantile
+from giusto.guarantee import fitting, pooling, quantile
 from giusto.guarantee.measured import Point, Work
 
 COST = st.integers(1, 10**9)
@@ -91,5 +91,24 @@ def test_points_on_a_line_give_that_line_back(fixed: int, byte_ns: int, sizes: s
 
 @given(STEP_POINTS)
 def test_a_step_and_its_deliveries_together_cover_every_point(points: dict[tuple[int, int], int]) -> None:
-    step, deliver = fitting.step_and_deliver([step_point(*at, cost) for at, cost in points.items()])
+    step, deliver = fitting.by_subscribers([step_point(*at, cost) for at, cost in points.items()])
     assert all(step.ns(size) + n * deliver.ns(size) >= cost for (size, n), cost in points.items())
+
+
+@given(
+    st.dictionaries(
+        st.builds(Work, st.just("take"), st.sampled_from([64, 256, 1_024, 1 << 20])),
+        st.lists(COST, min_size=1, max_size=50),
+        min_size=1,
+    )
+)
+def test_work_that_is_like_no_other_costs_the_limit_of_its_own_samples(
+    samples: dict[Work, list[int]],
+) -> None:
+    for point in pooling.points_of(samples, 90.0, 90.0):
+        own = sorted(samples[point.work])
+        median = own[len(own) // 2]
+        alone = pooling.points_of({point.work: own}, 90.0, 90.0)[0]
+        limit = quantile.upper(own, 90.0, 90.0).value
+        assert limit <= alone.cost_ns <= limit + median // pooling.SCALE + 1
+        assert point.certain or not alone.certain

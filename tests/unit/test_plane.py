@@ -193,6 +193,12 @@ def test_a_plane_that_was_not_started_has_no_thread() -> None:
         _ = _core.Plane().thread_id
 
 
+@pytest.mark.parametrize("option", ["slice_ns", "guarded_steps"])
+def test_a_slice_and_guarded_steps_cannot_be_nothing(option: str) -> None:
+    with pytest.raises(InvalidInput, match=option):
+        _core.Plane(**{option: 0})  # type: ignore[arg-type]
+
+
 def test_guarded_topics_go_first(plane: _core.MemoryPlane) -> None:
     publisher, subscriber = join(plane, "publisher"), join(plane, "subscriber")
     rest, guarded = plane.declare("rest"), plane.declare("guarded")

@@ -8,8 +8,10 @@
 //! client       session::Session                             connection::Connection
 //! ```
 //!
-//! `memory` is a second shell around the hub, without sockets and with its caller's clock.
+//! `memory` is a second shell around the hub, without sockets and with its caller's clock. `calibrate` times the pieces
+//! of the broker one by one.
 
+pub mod calibrate;
 pub mod clock;
 pub mod connection;
 pub mod hub;

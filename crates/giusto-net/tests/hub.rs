@@ -11,7 +11,7 @@ use giusto_core::id::FlowId;
 use giusto_core::input::Share;
 use giusto_core::output::Overflow;
 use giusto_core::policer::Limit;
-use giusto_net::hub::{ConnId, Event, Filled, Hold, Hub, HubConfig};
+use giusto_net::hub::{ConnId, Event, Filled, Hold, Hub, HubConfig, Traffic};
 use wire::*;
 
 fn hub() -> Hub {
@@ -449,9 +449,9 @@ fn datagrams_are_taken_from_the_address_that_a_client_named() {
     assert_eq!(hub.refusals().datagrams, 2);
     sent(&mut hub, 0, conn);
     let mut out = Vec::new();
-    assert!(hub.fill_datagram(0, conn, &mut out));
+    assert!(hub.fill_datagram(0, conn, Traffic::All, &mut out));
     assert_eq!(payloads(&frames(&out)), [b"x", b"y"]);
-    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
+    assert!(!hub.fill_datagram(0, conn, Traffic::All, &mut Vec::new()));
     assert_eq!(credits(&sent(&mut hub, 0, conn)), 0);
 }
 
@@ -471,7 +471,7 @@ fn a_frame_too_large_for_a_datagram_goes_with_the_control_frames() {
     run(&mut hub, 0);
     let mut sizes = Vec::new();
     let mut out = Vec::new();
-    while hub.fill_datagram(0, conn, &mut out) {
+    while hub.fill_datagram(0, conn, Traffic::All, &mut out) {
         sizes.push(payloads(&frames(&out)).iter().map(Vec::len).collect::<Vec<_>>());
         out.clear();
     }
@@ -487,12 +487,12 @@ fn large_frames_leave_the_queue_as_fast_as_they_can_be_written() {
     hub.subscribe(conn, "#", None, &Need::default()).unwrap();
     publish(&mut hub, publisher, flow, 64, &[0; 70_000]);
     run(&mut hub, 0);
-    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
-    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
+    assert!(!hub.fill_datagram(0, conn, Traffic::All, &mut Vec::new()));
+    assert!(!hub.fill_datagram(0, conn, Traffic::All, &mut Vec::new()));
     let mut out = Vec::new();
-    assert_eq!(hub.fill(0, conn, &mut out, 1), Filled::Part);
+    assert_eq!(hub.fill(0, conn, &mut out, 2 << 20), Filled::Part);
     assert_eq!(payloads(&frames(&out)).len(), 15);
-    assert!(!hub.fill_datagram(0, conn, &mut Vec::new()));
+    assert!(!hub.fill_datagram(0, conn, Traffic::All, &mut Vec::new()));
     assert_eq!(payloads(&sent(&mut hub, 0, conn)).len(), 15);
 }
 

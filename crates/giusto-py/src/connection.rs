@@ -140,7 +140,10 @@ impl Shared {
     #[inline]
     pub(crate) fn look(&self, py: Python<'_>, now: Nanos, is_due: bool) -> PyResult<()> {
         let looked_ns = self.looked_ns.load(Ordering::Relaxed);
-        if looked_ns == i64::MAX || (!is_due && now - looked_ns < LOOK_NS) {
+        if self.is_ended.load(Ordering::Acquire)
+            || looked_ns == i64::MAX
+            || (!is_due && now - looked_ns < LOOK_NS)
+        {
             return Ok(());
         }
         self.looked_ns.store(now, Ordering::Relaxed);
@@ -320,6 +323,12 @@ impl Connection {
         self.shared.net.with(|session| session.is_connected())
     }
 
+    /// Whether the other side of the last connection has said anything that only a broker says.
+    #[getter]
+    fn is_broker(&self) -> bool {
+        self.shared.net.with(|session| session.is_broker())
+    }
+
     /// Inboxes that asked to be announced and have something.
     fn take_announced(&self) -> Vec<u32> {
         self.shared.net.with(|session| session.take_announced())
@@ -348,6 +357,12 @@ impl Connection {
         py.detach(|| self.shared.net.close(Duration::from_nanos(timeout_ns.max(0) as u64)));
         self.shared.net.notify();
         *locked(&self.shared.hooks) = Hooks::default();
+    }
+
+    /// A child that was forked has this connection, but its parent uses it: nothing is read or sent here.
+    fn disown(&self, reason: String) {
+        locked(&self.shared.ended).get_or_insert(reason);
+        self.shared.is_ended.store(true, Ordering::Release);
     }
 
     /// What an event loop has to watch.

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod calibrate;
 mod connection;
 mod engine;
 mod errors;
@@ -21,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_DIGEST", env!("GIUSTO_SOURCE_DIGEST"))?;
     module.add("PROFILE", env!("GIUSTO_PROFILE"))?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    calibrate::register(module)?;
     connection::register(module)?;
     engine::register(module)?;
     frame::register(module)?;

@@ -57,6 +57,8 @@ fn server_config(options: &Options<'_>) -> PyResult<ServerConfig> {
         read_bytes: options.whole("read_bytes", 1_024..=1 << 24, default.read_bytes)?,
         turn_steps: options.whole("turn_steps", 1..=1 << 20, default.turn_steps)?,
         penalty_ns: options.whole("penalty_ns", 0..=1_000_000_000, default.penalty_ns)?,
+        slice_ns: options.whole("slice_ns", 1_000..=1_000_000_000, default.slice_ns)?,
+        guarded_steps: options.whole("guarded_steps", 1..=1_024, default.guarded_steps)?,
     })
 }
 

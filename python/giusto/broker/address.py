@@ -19,6 +19,11 @@ def main_address(addresses: list[str]) -> str:
     return next((address for address in addresses if not address.startswith("udp://")), addresses[0])
 
 
+def is_open(bound: str) -> bool:
+    """Whether it is on all addresses of the machine, not on one of them."""
+    return bound.partition("://")[2].rpartition(":")[0] in WILDCARDS
+
+
 def udp_port(addresses: list[str]) -> int | None:
     """The port of the first UDP address, if there is one."""
     found = (address.rpartition(":")[2] for address in addresses if address.startswith("udp://"))

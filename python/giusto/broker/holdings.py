@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from giusto.contract import Offer
 from giusto.contract.offer import SIZE_BYTES_DEFAULT
 from giusto.guarantee.model import Supply
+from giusto.protocol import OfferTerms
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +34,7 @@ class Holding:
         return self.supply.topic
 
 
-def holding(client: str, topic: str, offer: Offer, tolerance_ns: int) -> Holding:
+def holding(client: str, topic: str, offer: Offer, tolerance_ns: int, until_ns: int | None = None) -> Holding:
     """A flow as it counts: what its bucket lets through. The offer must have a limit."""
     assert offer.limit is not None
     count, period_ns = offer.limit
@@ -45,7 +47,13 @@ def holding(client: str, topic: str, offer: Offer, tolerance_ns: int) -> Holding
         jitter_ns=offer.jitter_ns + tolerance_ns,
         size_bytes=size_of(offer),
     )
-    return Holding(supply, offer)
+    return Holding(supply, offer, until_ns)
+
+
+@lru_cache(4096)
+def offer_of(terms: OfferTerms) -> Offer:
+    """The offer of a flow; many flows offer the same."""
+    return Offer.from_terms(terms)
 
 
 def size_of(offer: Offer) -> int:

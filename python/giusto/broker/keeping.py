@@ -11,7 +11,7 @@ from giusto.broker.holdings import Holding
 from giusto.broker.rows import Kept, KeptNeed, KeptOffer, KeptShare, name_of
 from giusto.broker.store import Store
 from giusto.errors import NotKept
-from giusto.protocol import ShareTerms
+from giusto.protocol import OfferTerms, ShareTerms
 
 _log = logging.getLogger("giusto.broker")
 
@@ -24,7 +24,7 @@ class Keeping:
         self._share = share
 
     def write(self, draft: Draft, known: Callable[[str], bool]) -> None:
-        """Keep what comes and forget what goes; raises `NotKept`. A contract that is `known` is kept already."""
+        """Keep what comes, forget what goes; raises `NotKept`. A `known` contract is kept already."""
         added, gone = self._added(draft, known), _gone(draft)
         if self._store is not None and (added or gone):
             self._store.change(added, map(name_of, gone))
@@ -38,6 +38,10 @@ class Keeping:
         released: list[Kept] = [KeptShare(topic, ShareTerms()) for topic in draft.released]
         self._change([], _gone(draft) + released)
 
+    def give_up(self, client: str, topic: str) -> None:
+        """A flow that was kept does not count any more."""
+        self._change([], [KeptOffer(client, topic, OfferTerms())])
+
     def _change(self, added: list[Kept], gone: list[Kept]) -> None:
         if self._store is None or not (added or gone):
             return
@@ -47,13 +51,14 @@ class Keeping:
             _log.warning("%s", error)
 
     def _added(self, draft: Draft, known: Callable[[str], bool]) -> list[Kept]:
-        added: list[Kept] = [_kept_offer(held) for held in draft.holdings]
+        added: list[Kept] = [_kept_offer(held) for held in draft.holdings.values()]
         if draft.contract is not None and not known(draft.contract.key):
             added.append(_kept_need(draft.contract))
-        for allotted in draft.topics.values():
-            if allotted.share != self._share(allotted.topic):
-                added.append(KeptShare(allotted.topic, allotted.share))
-        return added
+        return added + [
+            KeptShare(one.topic, one.share)
+            for one in draft.topics.values()
+            if one.share != self._share(one.topic)
+        ]
 
 
 def _gone(draft: Draft) -> list[Kept]:

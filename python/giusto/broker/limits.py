@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from giusto.broker.registry import Client, Flow
-from giusto.contract import Offer
+from giusto.broker.holdings import offer_of
+from giusto.broker.registry import Client
 from giusto.contract.matching import Flow as Offered
 from giusto.errors import Refused
 
@@ -20,14 +20,14 @@ def require_limit(flow: Offered, *, beside: bool = False) -> None:
     raise Refused("no_limit", f"{reason}: {HINT}")
 
 
-def require_limits_beside(client: Client, topic: str, own: Flow | None = None) -> None:
+def require_limits_beside(client: Client, topic: str) -> None:
     """Raise `Refused` if the client publishes something else without a limit: it is read with urgency."""
     for flow in client.flows.values():
-        if flow is not own and Offer.from_terms(flow.offer).limit is None:
+        if offer_of(flow.offer).limit is None:
             raise _beside(client.name, flow.topic.name, topic)
 
 
 def _beside(client: str, topic: str, guarded: str | None = None) -> Refused:
-    where = "a topic with a promised latency" if guarded is None else f"{guarded}, which has a promised latency"
-    reason = f"{client} publishes on {where}, and on {topic} without a limit on the same connection"
-    return Refused("unlimited_beside", f"{reason}: {HINT} there too, or use another connection for it")
+    where = "a topic" if guarded is None else guarded
+    reason = f"{client} publishes on {where} with a promised latency, and on {topic} without a limit"
+    return Refused("unlimited_beside", f"{reason}: {HINT} there too, or connect once more for it")

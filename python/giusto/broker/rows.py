@@ -82,4 +82,4 @@ def kept_in(row: Row) -> Kept | None:
 
 
 def _digest(name: str, body: bytes) -> bytes:
-    return blake2b(body, digest_size=16, key=name.encode()[:64]).digest()
+    return blake2b(name.encode() + b"\0" + body, digest_size=16).digest()

@@ -6,6 +6,7 @@ The caller's thread is left alone, so that signals always find it.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -17,12 +18,13 @@ from typing import Self
 from uuid import uuid4
 
 from giusto import _core
-from giusto.broker import realtime
-from giusto.broker.address import client_address, main_address, udp_port
+from giusto.broker import basis, realtime
+from giusto.broker.address import client_address, is_open, main_address, udp_port
 from giusto.broker.bell import Bell
 from giusto.broker.control import Control
+from giusto.broker.store import Store
 from giusto.config import BrokerConfig
-from giusto.errors import GiustoError
+from giusto.errors import GiustoError, InvalidInput
 
 LOSSES_EVERY_NS = 200_000_000
 FORGET_EVERY_NS = 15_000_000_000
@@ -38,6 +40,9 @@ class Broker:
         self.run_id = uuid4().hex
         self.outcomes: list[realtime.Outcome] = []
         self.failure: BaseException | None = None
+        self.costs = basis.costs_of(self.config)
+        store = self.config.guarantee.store
+        self._store = None if store is None else Store(store)
         self._plane = _core.Plane(
             **self.config.engine_options(),
             **self.config.plane_options(),
@@ -45,6 +50,7 @@ class Broker:
             node=os.uname().nodename,
         )
         self._thread = threading.Thread(target=self._serve, name="giusto-control", daemon=True)
+        self._begun = threading.Event()
         self._stopping = threading.Event()
         self._stopped = threading.Event()
         self._bell: Bell | None = None
@@ -64,6 +70,7 @@ class Broker:
         self._plane.start()
         self.outcomes = realtime.apply(self.config.realtime, self._plane)
         self._thread.start()
+        self._begun.wait()
 
     def stop(self) -> None:
         """Send what waits, say goodbye to all and stop; returns when that is done."""
@@ -113,7 +120,10 @@ class Broker:
                 version=_version(),
                 clock=clock,
                 udp_port=udp_port(self.addresses),
+                costs=self.costs,
+                store=self._store,
             )
+            self._begun.set()
             serve_control(control, self._stopping.is_set, clock)
             control.announce_closing("the broker is shutting down")
             self._plane.stop(self.config.drain_ns)
@@ -123,8 +133,11 @@ class Broker:
             _log.exception("the control plane failed")
             self._abandon()
         finally:
+            if self._store is not None:
+                self._store.close()
             self._stopping.set()
             self._stopped.set()
+            self._begun.set()
             if self._bell is not None:
                 self._bell.ring()
 
@@ -137,13 +150,14 @@ class Broker:
 
 
 def serve_control(control: Control, stopping: Callable[[], bool], clock: Callable[[], int]) -> None:
-    """Handle what happens until `stopping`; losses and vacant topics at their times."""
+    """Handle what happens until `stopping`; losses, kept contracts and vacant topics at their times."""
     losses_at = forget_at = clock()
     while not stopping():
         now = clock()
-        busy = bool(control.registry.clients)
+        busy = bool(control.registry.clients) or control.leaving.has_due
         if busy and now >= losses_at:
             control.report_losses()
+            control.tend()
             losses_at = now + LOSSES_EVERY_NS
         if now >= forget_at:
             control.forget_vacant()
@@ -157,22 +171,37 @@ def serve(config: BrokerConfig) -> int:
         broker = Broker(config)
         broker.start()
     except GiustoError as error:
-        print(f"giusto broker: {error}", file=sys.stderr)
+        print(f"giusto: {why_not(error)}", file=sys.stderr)
         return 1
     for outcome in broker.outcomes:
         print(outcome, file=sys.stderr)
+    print(basis.remark(config, broker.costs), file=sys.stderr)
     for address in broker.addresses:
         if address != main_address(broker.addresses):
             print(f"also listens on {address}", file=sys.stderr)
+    for address in filter(is_open, broker.addresses):
+        print(f"{address}: every machine that reaches this one may connect", file=sys.stderr)
+    if broker.failure is not None:
+        print(f"giusto: {broker.failure}", file=sys.stderr)
+        return 1
     cut_short = broker.run(lambda: print(f"ready {broker.address}", flush=True))
     if cut_short is not None:
-        said = f"giusto broker: {cut_short.name} again: stopped without sending what waits"
+        said = f"giusto: {cut_short.name} again: stopped without sending what waits"
         print(said, file=sys.stderr, flush=True)
         os._exit(128 + cut_short)
     if broker.failure is not None:
-        print(f"giusto broker: {broker.failure}", file=sys.stderr)
+        print(f"giusto: {broker.failure}", file=sys.stderr)
         return 1
     return 0
+
+
+def why_not(error: GiustoError) -> str:
+    """Why a broker did not start, with the name of the setting and what to do."""
+    if not isinstance(error, InvalidInput) or not error.field.startswith("listen["):
+        return str(error)
+    if os.strerror(errno.EADDRINUSE) in error.expected:
+        return f"broker.listen = {error.value}: another program has it; see `giusto doctor`"
+    return f"broker.{error}"
 
 
 def _version() -> str:

@@ -121,7 +121,9 @@ class Store:
             beside = self.path.with_name(self.path.name + suffix)
             if beside.exists():
                 beside.rename(aside.with_name(aside.name + suffix))
-        self.remarks.append(f"{self.path} cannot be read ({problem}): it is now {aside}, contracts begin anew")
+        self.remarks.append(
+            f"{self.path} cannot be read ({problem}): it is {aside} now, and nothing is kept of it"
+        )
 
 
 def _bytes(value: object) -> bytes:

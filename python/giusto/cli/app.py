@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from giusto.cli import bench, broker, doctor, plan, pub, sub, top, views
+from giusto.cli import bench, broker, calibrate, doctor, plan, pub, sub, top, views
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,9 +36,10 @@ def giusto(
     """Publish/subscribe in strict time.
 
     \b
-    Start with two terminals:
+    Start with three terminals, and one of these in each:
       giusto broker
-      giusto sub 'ward/#'       and elsewhere: giusto pub ward/3/alarm 'SpO2 low'
+      giusto sub 'ward/#'
+      giusto pub ward/3/alarm 'SpO2 low'
     """
 
 
@@ -50,6 +51,7 @@ COMMANDS: list[tuple[Callable[..., None], str, str]] = [
     (views.views, views.EXAMPLES, "Show who publishes and who receives which topics."),
     (plan.plan, plan.EXAMPLES, "Compute bounds and choose shares before anything runs."),
     (bench.bench, bench.EXAMPLES, "Measure latency and throughput."),
+    (calibrate.calibrate, calibrate.EXAMPLES, "Measure what the broker's work costs here, for guarantees."),
     (doctor.doctor, doctor.EXAMPLES, "Check this machine, and say what to do."),
 ]
 for command, examples, about in COMMANDS:

@@ -6,6 +6,7 @@ The exit codes of all commands:
     1    it failed: no broker, a refusal, a lost connection
     2    it was called wrongly: an unknown option, or a value that cannot be accepted
     130  Ctrl-C
+    143  SIGTERM, unless the command is `giusto broker`
 """
 
 from __future__ import annotations
@@ -18,11 +19,22 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
-from giusto.errors import GiustoError, InvalidInput
+from giusto.errors import Duplicate, FilterSyntax, GiustoError, InvalidInput
 
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
+# What the client calls an argument is an option here.
+OPTIONS = {
+    "address": "--address",
+    "attributes": "--attribute",
+    "client": "--name",
+    "max_latency": "--max-latency",
+    "name": "--name",
+    "priority": "--priority",
+    "size_bytes": "bytes of payload and attributes",
+    "timeout": "--timeout",
+}
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -35,8 +47,13 @@ def ending(error: BaseException) -> tuple[int, str] | None:
             return INTERRUPTED, ""
         case BrokenPipeError():
             return 0, ""
-        case InvalidInput():
+        case FilterSyntax():
             return USAGE, str(error)
+        case InvalidInput():
+            option = OPTIONS.get(error.field, error.field)
+            return USAGE, f"{option} = {error.value}: expected {error.expected}"
+        case Duplicate(kind="client"):
+            return FAILED, f"--name {error.name}: another client has this name"
         case GiustoError():
             return FAILED, str(error)
         case OSError():

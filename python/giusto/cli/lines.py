@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -81,13 +81,24 @@ def plain(value: object) -> object:
 
 
 def readable(payload: bytes, longest: int = LONGEST) -> str:
-    """Text as it is, without what would move the cursor; other bytes in hexadecimal; cut if long."""
+    """Text as it is, without what would move the cursor; other bytes as 0x…; cut if long."""
     try:
         text = payload.decode()
     except UnicodeDecodeError:
-        text = payload[:longest].hex(" ", 4)
+        text = "0x" + payload[:longest].hex(" ", -4)
     shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[:longest])
     return shown if len(text) <= longest else f"{shown}… ({len(payload)} bytes)"
+
+
+def attributes(texts: Iterable[str]) -> dict[str, int | float | str] | None:
+    """All of `--attribute name=value`, each name once; none if there are none."""
+    found: dict[str, int | float | str] = {}
+    for text in texts:
+        name, value = attribute(text)
+        if name in found:
+            raise InvalidInput("--attribute", text, f"each name once, and {name} was given before")
+        found[name] = value
+    return found or None
 
 
 def attribute(text: str) -> tuple[str, int | float | str]:

@@ -67,15 +67,15 @@ def pub(
     Says on stderr how many were published. With a rate, messages are due at fixed instants: a late one does
     not delay those after it.
     """
-    from giusto.cli.lines import attribute as parse
+    from giusto.cli.lines import attributes as parse
     from giusto.cli.pace import pace, wait_until
     from giusto.cli.remarks import connected
     from giusto.contract import Offer
 
     plan = pace(rate, count, alone=None if payload == "-" else 1)
     messages = payloads(payload, size, sys.stdin.buffer)
-    attributes = dict(map(parse, attribute or [])) or None
-    sent = 0
+    attributes = parse(attribute or [])
+    sent, is_done = 0, False
     with connected(address, name) as bus:
         publisher = bus.advertise(topic, Offer(timeout=timeout))
         try:
@@ -88,8 +88,11 @@ def pub(
                     intended_ns=due_ns if rate is not None else None,
                 )
                 sent += 1
+            is_done = True
         finally:
-            say(f"published {sent:,} {'message' if sent == 1 else 'messages'} on {topic}")
+            if sent or is_done:
+                nobody = "" if publisher.matched else " (nobody subscribes)"
+                say(f"published {sent:,} {'message' if sent == 1 else 'messages'} on {topic}{nobody}")
 
 
 def payloads(payload: str | None, size: int | None, lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -24,6 +24,11 @@ def made_console() -> Console:
     return console
 
 
+def columns() -> int:
+    """How wide it is now."""
+    return made_console().width
+
+
 def show(shown: RenderableType, console: Console | None = None) -> None:
     """Print below what was printed before; raises BrokenPipeError, as `print` does, if nobody reads."""
     console = made_console() if console is None else console

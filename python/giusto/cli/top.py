@@ -11,6 +11,7 @@ import typer
 
 from giusto.cli import options
 from giusto.cli.exits import guarded
+from giusto.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,8 +24,13 @@ Examples:
   giusto top --once
   giusto top --interval 5s --json | jq '.topics[] | {topic, p99_ns}'"""
 
-TOPIC_COLUMNS = ("topic", "pub→sub", "rate", "p50", "p99", "max", "bound", "dropped")
-CLIENT_COLUMNS = ("client", "served", "θ", "waiting", "dropped")
+TOPIC_COLUMNS = ("topic", "pub→sub", "rate", "p50", "p99", "max", "bound", "promise", "dropped")
+# What is left out, one after the other, where names have less room than NAME_LEAST.
+LESS = ("p50", "promise", "bound", "sure of", "max", "waiting")
+NAME_LEAST = 16
+LAST_LEAST = 16
+GAP, EDGES = 3, 2
+CLIENT_COLUMNS = ("client", "served", "θ", "sure of", "waiting", "dropped")
 
 
 @guarded
@@ -42,14 +48,16 @@ def top(
     """Show the topics and clients of a broker, live.
 
     For each topic: publishers and subscribers, messages per second, delay within the broker (from arrival to
-    departure, since it started), the bound that was proved, and what was dropped by reason. For each client:
-    θ, its part of what the input stage served.
+    departure, since it started), the largest bound and the tightest promise, and what was dropped by reason.
+    For each client: θ, its part of what the input stage served, and the part that it is sure of.
     """
     from giusto.cli.activity import activity, as_fields
-    from giusto.cli.terminal import screen
+    from giusto.cli.terminal import columns, screen
     from giusto.client import connect
     from giusto.contract import duration_ns
 
+    if count is not None and (once or count < 1):
+        raise InvalidInput("--count", count, "either --once or --count" if once else "at least 1")
     interval_ns = duration_ns(interval, "--interval", least_ns=10_000_000)
     with (
         connect(address, name=f"giusto-top-{os.getpid()}") as bus,
@@ -65,12 +73,12 @@ def top(
             if as_json:
                 print(json.dumps(as_fields(seen), ensure_ascii=False), flush=True)
             else:
-                show(tables(seen))
+                show(tables(seen, columns()))
             before, looks = now, None if looks is None else looks - 1
 
 
-def tables(seen: Activity) -> RenderableType:
-    """A line about the broker, its topics, its clients."""
+def tables(seen: Activity, width: int) -> RenderableType:
+    """A line about the broker, its topics, its clients, in so many columns."""
     from rich.console import Group
     from rich.text import Text
 
@@ -78,10 +86,36 @@ def tables(seen: Activity) -> RenderableType:
     from giusto.contract import show_ns
 
     head = f"run {seen.run[:8]}, up {show_ns(seen.uptime_ns)}, input {seen.input}, output {seen.output}"
-    topics = table(TOPIC_COLUMNS, [topic_cells(row) for row in seen.topics])
-    clients = table(CLIENT_COLUMNS, [client_cells(row) for row in seen.clients])
+    topics = table(*fitted(TOPIC_COLUMNS, [topic_cells(row) for row in seen.topics], width))
+    clients = table(*fitted(CLIENT_COLUMNS, [client_cells(row) for row in seen.clients], width))
     lost = [Text(f"{what}: {show_losses(counts)}") for what, counts in seen.apart.items()]
     return Group(Text(head), *lost, topics, clients)
+
+
+def fitted(
+    columns: tuple[str, ...], rows: list[list[str]], width: int
+) -> tuple[tuple[str, ...], list[list[str]]]:
+    """What has room: columns that matter less go first, then names are cut."""
+    less = iter(LESS)
+    while (room := name_room(columns, rows, width)) < NAME_LEAST and (out := next(less, None)) is not None:
+        kept = [place for place, column in enumerate(columns) if column != out]
+        columns = tuple(columns[place] for place in kept)
+        rows = [[row[place] for place in kept] for row in rows]
+    return columns, [[shortened(row[0], max(room, NAME_LEAST)), *row[1:]] for row in rows]
+
+
+def name_room(columns: tuple[str, ...], rows: list[list[str]], width: int) -> int:
+    """How wide the first column may be. The last one can be folded."""
+    widest = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    return width - sum(widest[1:-1]) - min(widest[-1], LAST_LEAST) - GAP * (len(columns) - 1) - EDGES
+
+
+def shortened(name: str, room: int) -> str:
+    """A name that has no room loses its middle: both ends tell what it is."""
+    if len(name) <= room:
+        return name
+    end = (room - 1) // 2
+    return f"{name[: room - 1 - end]}…{name[len(name) - end :]}"
 
 
 def table(columns: tuple[str, ...], rows: list[list[str]]) -> RenderableType:

@@ -13,14 +13,14 @@ from giusto.client import exchange, operation
 from giusto.client.dispatcher import Dispatcher
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, broker_address, unreachable, weak_hook
+from giusto.client.face import ADDRESS, LEAVE_NS, QUEUE, AnyBus, broker_address, not_connected, weak_hook
 from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.client.publisher import Publisher
 from giusto.client.report import Periods, Report
 from giusto.client.stream import Events
 from giusto.client.subscription import Subscription
 from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
-from giusto.errors import Closed, TimedOut, Unreachable
+from giusto.errors import Closed, TimedOut
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
@@ -49,9 +49,7 @@ class Bus(AnyBus):
             self._connected = self._run(operation.connect(self._native, self.name))
         except BaseException as error:
             self._native.end("never connected", 0)
-            if isinstance(error, Unreachable):
-                raise unreachable(error) from None
-            raise
+            raise not_connected(error, self) from None
         self.name = self._connected.name
 
     def _make_native(self) -> _core.Connection:
@@ -104,7 +102,7 @@ class Bus(AnyBus):
         subscription = Subscription(self, interest(pattern, need, filter, type, queue, overflow, on))
         subscription.callback = callback
         if callback is not None:
-            subscription.announce()
+            subscription._announce()
         self._run(operation.subscribe(self._ledger, subscription))
         self._dispatch_if(bool(subscription.handlers) or callback is not None)
         return subscription
@@ -161,7 +159,7 @@ class Bus(AnyBus):
                 reply = asked.take(number)
                 if reply is not None:
                     return reply
-                if not replies.wait(seen, max(0, deadline_ns - self._native.now)):
+                if not replies._wait(seen, max(0, deadline_ns - self._native.now)):
                     nobody = "" if publisher.matched else " (nobody subscribes to it)"
                     raise TimedOut(f"request on {topic}{nobody}", timeout_ns)
         finally:
@@ -193,7 +191,7 @@ class Bus(AnyBus):
 
     def _settle_replies(self, asked: exchange.Exchange, replies: Subscription) -> None:
         with self._lock:
-            found = replies.take_many(1024)
+            found = replies._take_many(1024)
             for reply in found:
                 asked.settle(reply)
         if found:
@@ -225,10 +223,12 @@ class Bus(AnyBus):
             yield self.recent_reports()
 
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
-        """Call back with the reports of each period."""
+        """Call back with the reports of each period; once for a bus."""
+        every_ns = duration_ns(every, "every", least_ns=1)
+        self._take_reports()
         self._dispatch_if(True)
         assert self._dispatcher is not None
-        self._dispatcher.report(callback, duration_ns(every, "every", least_ns=1))
+        self._dispatcher.report(callback, every_ns)
 
     # --- the end
 
@@ -258,6 +258,7 @@ class Bus(AnyBus):
 
     def _run(self, steps: Operation[_Result]) -> _Result:
         """Drive an operation to its end."""
+        self._check_process()
         outcome: object = None
         problem: BaseException | None = None
         while True:
@@ -329,7 +330,7 @@ class Bus(AnyBus):
         while self._is_away:
             seen = self._native.notified
             if self._is_away and not self._native.wait(seen, max(0, deadline_ns - self._native.now)):
-                raise TimedOut("restored connection", self._timeout_ns)
+                raise TimedOut("waiting for the lost connection to be restored", self._timeout_ns)
             self._attend()
 
     @property
@@ -352,7 +353,7 @@ class Bus(AnyBus):
     def _lose(self, loss: tuple[str, int, int]) -> None:
         if self._closing.is_set():
             return
-        reason = self._note_loss(loss)
+        reason = self._note_loss(loss, again=self._restorer is not None)
         if self._restorer is not None:
             return
         if self._connected is None or not self._reconnects:

@@ -85,7 +85,7 @@ def dispatch(bus: Bus, key: int) -> None:
         return
     is_done = False
     try:
-        is_done = subscription.drain_into(subscription.callback, failed, BATCH) < BATCH
+        is_done = subscription._drain_into(subscription.callback, failed, BATCH) < BATCH
     finally:
         if not is_done:
-            subscription.announce()
+            subscription._announce()

@@ -102,6 +102,8 @@ def announcement(
 
     The size of an offer is that of payload and attributes together.
     """
+    _require(topic, str, "topic", "text, such as ward/3/alarm")
+    _require(offer, Offer | None, "offer", "a giusto.Offer")
     offer = offer or Offer()
     coded = None if type is None else codec(type)
     if coded is not None and coded.max_size_bytes is not None and offer.max_size_bytes is None:
@@ -120,12 +122,21 @@ def interest(
     handlers: Mapping[str, Callable[..., object] | None],
 ) -> Interest:
     """What was asked of `subscribe`."""
+    _require(pattern, str, "pattern", "text, such as ward/+/alarm")
+    _require(need, Need | None, "need", 'a giusto.Need, such as Need(max_latency="5ms")')
+    _require(filter, str | _core.Filter | None, "filter", "text, such as spo2 < 90")
+    _require(overflow, str, "overflow", "drop_oldest or drop_new")
     if not isinstance(queue, int) or queue < 1:
         raise InvalidInput("queue", queue, "a whole number of messages, at least 1")
     text = filter if filter is None or isinstance(filter, _core.Filter) else _core.Filter(filter)
     coded = None if type is None else codec(type)
     canonical = None if text is None else str(text)
     return Interest(pattern, need or Need(), canonical, coded, _handlers(handlers), queue, overflow)
+
+
+def _require(value: object, kind: Any, field: str, expected: str) -> None:
+    if not isinstance(value, kind):
+        raise InvalidInput(field, repr(value), expected)
 
 
 def _handlers(given: Mapping[str, Callable[..., object] | None]) -> Handlers:
@@ -138,7 +149,7 @@ def _handlers(given: Mapping[str, Callable[..., object] | None]) -> Handlers:
 class AnyPublisher(_PublisherBase):
     """A topic that this client publishes on."""
 
-    def describe(self, made_from: Announcement) -> None:
+    def _describe(self, made_from: Announcement) -> None:
         """Take the values that do not change."""
         self.topic = self.name = made_from.topic
         self.offer = made_from.offer
@@ -153,7 +164,7 @@ class AnyPublisher(_PublisherBase):
 class AnySubscription(_InboxBase):
     """A pattern that this client is subscribed to."""
 
-    def describe(self, made_from: Interest, now_ns: int) -> None:
+    def _describe(self, made_from: Interest, now_ns: int) -> None:
         """Take the values that do not change."""
         self._reported_ns = now_ns
         self.pattern = self.name = made_from.pattern
@@ -169,12 +180,12 @@ class AnySubscription(_InboxBase):
     @property
     def report(self) -> Report:
         """How the topics have been arriving since the subscription began."""
-        return report(self.pattern, self.figures())
+        return report(self.pattern, self._figures())
 
-    def recent_report(self, now_ns: int) -> Report:
+    def _recent_report(self, now_ns: int) -> Report:
         """The same since this was last asked, or since the subscription began."""
         span_ns, self._reported_ns = now_ns - self._reported_ns, now_ns
-        return report(self.pattern, self.figures(recent=True), span_ns)
+        return report(self.pattern, self._figures(recent=True), span_ns)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.pattern!r}, {self.need!r})"

@@ -62,8 +62,8 @@ class Matchedness:
 class Drop:
     """Messages were lost, and why: a reason of the broker, `inbox` (ours was full) or `gap` (datagrams).
 
-    `party` is the publisher whose messages they were, or the subscription that misses them; `None` if the
-    broker names only the topic.
+    `party` is the publisher whose messages they were, or the subscription that misses them: an event for each
+    subscription that covers the topic. `None` if there is no such party any more.
     """
 
     party: AnyPublisher | AnySubscription | None

@@ -19,13 +19,14 @@ from giusto.client.ledger import Ledger
 from giusto.client.operation import Ask
 from giusto.client.report import Report
 from giusto.contract import Duration, duration_ns
-from giusto.errors import Closed, ProtocolError, Unreachable
+from giusto.errors import Closed, Duplicate, InvalidInput, ProtocolError, TimedOut, Unreachable
 from giusto.protocol import Connected, encode
 
 ADDRESS = "giusto://127.0.0.1:7447"
 VARIABLE = "GIUSTO_ADDRESS"
 QUEUE = 65_536
 log = logging.getLogger("giusto")
+ELSEWHERE = "the bus was made in another process: connect again after a fork"
 LEAVE_NS = 1_000_000_000
 """What waits to be sent has this long to leave when a bus is closed."""
 _clients = itertools.count(1)
@@ -36,7 +37,9 @@ class AnyBus:
     """A connection to a broker with all that was asked for on it."""
 
     def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
-        self.address = address
+        self.address = _text(address, "address", ADDRESS)
+        if name is not None and not _text(name, "name", "monitor"):
+            raise InvalidInput("name", "", "a name with at least one letter, or none to get one")
         self.name = name or f"{os.uname().nodename}-{os.getpid()}-{next(_clients)}"
         self._timeout_ns = duration_ns(timeout, "timeout", least_ns=1)
         self._reconnects = reconnect
@@ -47,6 +50,7 @@ class AnyBus:
         self._exchange: Exchange | None = None
         self._native: _core.Connection
         self._process = os.getpid()
+        self._has_reports = False
         _open.add(self)
 
     @property
@@ -66,9 +70,20 @@ class AnyBus:
     def recent_reports(self) -> list[Report]:
         """The report of each subscription since this was last asked."""
         now_ns = self._native.now
-        return [one.recent_report(now_ns) for one in list(self._ledger.subscriptions.values())]
+        return [one._recent_report(now_ns) for one in list(self._ledger.subscriptions.values())]
 
     # --- shared decisions
+
+    def _check_process(self) -> None:
+        """Raise `Closed` in a child of the process that made the bus."""
+        if self._process != os.getpid():
+            raise Closed(ELSEWHERE)
+
+    def _take_reports(self) -> None:
+        """Somebody asks for the reports of each period, which are counted once."""
+        if self._has_reports:
+            raise Duplicate("on_report", f"of {self.name}")
+        self._has_reports = True
 
     def _take_in(self) -> bool:
         """Take what the broker and the native session have to say; whether that is anything."""
@@ -103,12 +118,16 @@ class AnyBus:
         for request in self._ledger.take_undo():
             self._native.send(encode(request))
 
-    def _note_loss(self, loss: tuple[str, int, int]) -> str:
-        """Give the connection up; the reason, in the broker's own words if it gave some."""
+    def _note_loss(self, loss: tuple[str, int, int], *, again: bool) -> str:
+        """Give the connection up; the reason, in the broker's own words if it gave some.
+
+        An attempt to restore it that fails is told only if messages were lost with it.
+        """
         reason = self._ledger.closing or loss[0]
         unsent = self._native.give_up(reason)
         self._ledger.fail_requests(Closed(f"connection lost: {reason}"))
-        self._untold.append(Lost(reason, unsent, loss[2]))
+        if not again or unsent or loss[2]:
+            self._untold.append(Lost(reason, unsent, loss[2]))
         return reason
 
     def _note_restored(self, connected: Connected, restored: Restored) -> None:
@@ -148,6 +167,15 @@ def _leave() -> None:
             bus._native.end("the process ends", LEAVE_NS)
 
 
+def _disown() -> None:
+    """A child has the sockets of its parent, but must neither read from nor write to them."""
+    for bus in list(_open):
+        bus._native.disown(ELSEWHERE)
+
+
+os.register_at_fork(after_in_child=_disown)
+
+
 def failed(error: BaseException) -> None:
     """A function of the user raised; there is nobody to raise it to."""
     log.error("a handler raised %s", error, exc_info=error)
@@ -165,9 +193,20 @@ def weak_hook(method: Callable[..., Any]) -> Callable[..., Any]:
     return hook
 
 
-def unreachable(error: Unreachable) -> Unreachable:
-    """The same error with what to do about it."""
-    return Unreachable(error.address, f"{error.problem}; start one with `giusto broker`, or name its address")
+def not_connected(error: BaseException, bus: AnyBus) -> BaseException:
+    """Why a bus could not be connected, with what to do about it."""
+    if isinstance(error, Unreachable):
+        problem = f"{error.problem}; start one with `giusto broker`, or name its address"
+        return Unreachable(error.address, problem)
+    if isinstance(error, Closed | TimedOut) and not bus._native.is_broker:
+        return Unreachable(bus.address, "what answers there is not a giusto broker")
+    return error
+
+
+def _text(given: object, field: str, example: str) -> str:
+    if not isinstance(given, str):
+        raise InvalidInput(field, given, f'text, such as "{example}"')
+    return given
 
 
 def broker_address(given: str | None) -> str:

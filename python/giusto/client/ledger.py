@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from giusto import errors
+from giusto import _core, errors
 from giusto.client.entity import AnyPublisher, AnySubscription, Party
 from giusto.client.events import Drop, Event, Matchedness, Miss, Violation
 from giusto.contract import verdict
@@ -171,7 +171,7 @@ class Ledger:
             case Matched():
                 yield from self._matched(message)
             case Dropped():
-                yield self._dropped(message)
+                yield from self._dropped(message)
             case VerdictIs():
                 self._judged(message)
             case Closing():
@@ -193,13 +193,13 @@ class Ledger:
                 self._flows[answer.flow] = party
                 party.is_established = True
                 party.matched = answer.subscribers
-                party.bind(answer.flow, answer.credit)
+                party._bind(answer.flow, answer.credit)
             case AnySubscription(), Subscribed():
                 self._numbers[answer.subscription] = party
                 party.is_established = True
                 party.number, party.matched = answer.subscription, answer.publishers
                 party.verdict = verdict(answer.verdict)
-                party.set_bound(answer.verdict.promise_ns or 0)
+                party._set_bound(answer.verdict.promise_ns or 0)
 
     def _matched(self, notice: Matched) -> Iterator[Event]:
         party = self._party(notice.flow, notice.subscription)
@@ -217,11 +217,18 @@ class Ledger:
             return self._flows.get(flow)
         return None if subscription is None else self._numbers.get(subscription)
 
-    def _dropped(self, notice: Dropped) -> Event:
+    def _dropped(self, notice: Dropped) -> Iterator[Event]:
         publisher = None if notice.flow is None else self._flows.get(notice.flow)
         if publisher is not None and notice.reason == "policed":
-            return Violation(publisher, notice.topic, notice.reason, notice.count)
-        return Drop(publisher, notice.topic, notice.reason, notice.count)
+            yield Violation(publisher, notice.topic, notice.reason, notice.count)
+            return
+        for party in [publisher] if notice.flow is not None else self._missing(notice.topic):
+            yield Drop(party, notice.topic, notice.reason, notice.count)
+
+    def _missing(self, topic: str) -> list[AnySubscription | None]:
+        """The subscriptions that miss a message of the topic, or nobody: the broker counts per client."""
+        ours = list(self.subscriptions.values())
+        return [one for one in ours if _core.topic_matches(one.pattern, topic)] or [None]
 
     def notes(self, notes: Iterable[Note], *, gaps: bool) -> Iterator[Event]:
         """The events that follow from notes; `gaps` are told only where the broker does not."""

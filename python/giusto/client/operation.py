@@ -110,7 +110,7 @@ def _reestablish(ledger: Ledger) -> Operation[list[str]]:
             raise
         except GiustoError as error:
             failed.append(f"{subscription.pattern} ({error})")
-            subscription.close()
+            subscription._close()
             ledger.drop_subscription(subscription)
     for publisher in ledger.established_publishers():
         try:
@@ -119,7 +119,7 @@ def _reestablish(ledger: Ledger) -> Operation[list[str]]:
             raise
         except GiustoError as error:
             failed.append(f"{publisher.topic} ({error})")
-            publisher.close()
+            publisher._close()
             ledger.drop_publisher(publisher)
     return failed
 
@@ -133,7 +133,7 @@ def advertise(ledger: Ledger, publisher: AnyPublisher) -> Operation[None]:
         yield _advertise(publisher)
     except BaseException:
         ledger.drop_publisher(publisher)
-        publisher.close()
+        publisher._close()
         raise
 
 
@@ -144,7 +144,7 @@ def _advertise(publisher: AnyPublisher) -> Ask:
 def unadvertise(ledger: Ledger, publisher: AnyPublisher) -> Operation[None]:
     """Take the publisher back. It is closed first: the broker must get no message behind the request."""
     ledger.drop_publisher(publisher)
-    publisher.close()
+    publisher._close()
     yield Ask(lambda id: ledger.end_of_publisher(publisher, id))
 
 
@@ -155,7 +155,7 @@ def subscribe(ledger: Ledger, subscription: AnySubscription) -> Operation[None]:
         yield _subscribe(subscription)
     except BaseException:
         ledger.drop_subscription(subscription)
-        subscription.close()
+        subscription._close()
         raise
 
 
@@ -168,7 +168,7 @@ def _subscribe(subscription: AnySubscription) -> Ask:
 def unsubscribe(ledger: Ledger, subscription: AnySubscription) -> Operation[None]:
     """End the subscription; what waits in its inbox is gone."""
     ledger.drop_subscription(subscription)
-    subscription.close()
+    subscription._close()
     yield Ask(lambda id: ledger.end_of_subscription(subscription, id))
 
 

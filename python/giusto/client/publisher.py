@@ -21,7 +21,7 @@ class Publisher(AnyPublisher, _core.BlockingPublisher):
 
     def __init__(self, bus: Bus, made_from: Announcement) -> None:
         self._bus = bus
-        self.describe(made_from)
+        self._describe(made_from)
 
     def unadvertise(self) -> None:
         """Stop publishing on the topic."""

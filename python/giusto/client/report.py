@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from giusto.contract import show_ns
 
-Row = tuple[str, int, int, int, int, int, int, int, int, int, int]
+Row = tuple[str, int, int, int, int, int, int, int, int, int, int, int]
+"""Of the native session: topic, came, bytes, lost, dropped, late, span_ns, then delays up to max_ns."""
 
 
 class Periods:
@@ -24,12 +25,17 @@ class Periods:
 
 @dataclass(frozen=True, slots=True)
 class TopicReport:
-    """One topic of one subscription over a span of time. Delays are from sent to received, within 1 %."""
+    """One topic of one subscription over a span of time.
+
+    `messages` were handed over or wait to be, `dropped` ones came to a full inbox. Bytes, rate and delays are
+    of both; delays are from sent to received, within 1 %.
+    """
 
     topic: str
     messages: int
     bytes: int
     lost: int
+    dropped: int
     late: int
     rate_hz: float
     p50_ns: int
@@ -39,11 +45,14 @@ class TopicReport:
     max_ns: int
 
     def __str__(self) -> str:
-        delays = f"p50 {show_ns(self.p50_ns)}, p99 {show_ns(self.p99_ns)}, max {show_ns(self.max_ns)}"
-        return (
-            f"{self.topic}: {self.messages} messages, {self.rate_hz:.1f}/s, {delays}, "
-            f"{self.lost} lost, {self.late} late"
-        )
+        said = [f"{self.messages} {'message' if self.messages == 1 else 'messages'}"]
+        if self.rate_hz:
+            said.append(f"{self.rate_hz:.1f}/s")
+        if self.messages or self.dropped:
+            delays = {"p50": self.p50_ns, "p99": self.p99_ns, "max": self.max_ns}
+            said += [f"{name} {show_ns(delay_ns)}" for name, delay_ns in delays.items()]
+        said += [f"{self.lost} lost", f"{self.dropped} dropped", f"{self.late} late"]
+        return f"{self.topic}: {', '.join(said)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +64,18 @@ class Report:
 
     @property
     def messages(self) -> int:
-        """Messages received."""
+        """Messages that were handed over, or wait to be."""
         return sum(topic.messages for topic in self.topics)
 
     @property
     def lost(self) -> int:
         """Messages that never came, from gaps in the sequences."""
         return sum(topic.lost for topic in self.topics)
+
+    @property
+    def dropped(self) -> int:
+        """Messages that came to a full inbox, or left it for another one."""
+        return sum(topic.dropped for topic in self.topics)
 
     @property
     def late(self) -> int:
@@ -78,7 +92,11 @@ class Report:
         raise KeyError(topic)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.topics)) or f"{self.pattern}: no messages"
+        return "\n".join(map(self._line, self.topics)) or f"{self.pattern}: no messages"
+
+    def _line(self, one: TopicReport) -> str:
+        """A topic, with the pattern in front if that is another name."""
+        return str(one) if one.topic == self.pattern else f"{self.pattern}: {one}"
 
 
 def report(pattern: str, rows: Iterable[Row], span_ns: int | None = None) -> Report:
@@ -88,8 +106,9 @@ def report(pattern: str, rows: Iterable[Row], span_ns: int | None = None) -> Rep
 
 
 def _topic(row: Row, period_ns: int | None) -> TopicReport:
-    topic, messages, size, lost, late, span_ns, *delays = row
-    intervals = messages - 1 if period_ns is None else messages
+    topic, came, size, lost, dropped, late, span_ns, *delays = row
+    intervals = came - 1 if period_ns is None else came
     over_ns = span_ns if period_ns is None else period_ns
     rate_hz = intervals * 1e9 / over_ns if over_ns > 0 else 0.0
-    return TopicReport(topic, messages, size, lost, late, rate_hz, *delays)
+    # A large message makes more than one leave, which may have come in an earlier period.
+    return TopicReport(topic, max(0, came - dropped), size, lost, dropped, late, rate_hz, *delays)

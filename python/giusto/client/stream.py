@@ -35,7 +35,7 @@ class Events:
             self._bus._check_open()
             left_ns = None if deadline_ns is None else max(0, deadline_ns - native.now)
             if not native.wait(seen, left_ns):
-                raise TimedOut("event", timeout_ns or 0)
+                raise TimedOut("event", timeout_ns)
 
     def available(self) -> int:
         """How many events wait."""
@@ -50,5 +50,6 @@ class Events:
         while True:
             try:
                 yield self.receive()
-            except Closed:
+            except (Closed, TimedOut):
+                # Without a time only a bus in memory gives up: nothing is under way.
                 return

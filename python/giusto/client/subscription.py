@@ -21,7 +21,7 @@ class Subscription(AnySubscription, _core.BlockingInbox):
 
     def __init__(self, bus: Bus, made_from: Interest) -> None:
         self._bus = bus
-        self.describe(made_from, bus._native.now)
+        self._describe(made_from, bus._native.now)
 
     def unsubscribe(self) -> None:
         """End the subscription; iterations over it end."""

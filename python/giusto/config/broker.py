@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from giusto import _core
+from giusto.config.settings import BROKER
 from giusto.contract import show_ns
 from giusto.errors import InvalidInput
 from giusto.protocol import ShareTerms
@@ -54,7 +55,7 @@ class Guarantee:
 
     calibration: str | None = None
     store: str | None = None
-    tolerance_ns: int = 1_000_000
+    tolerance_ns: int = 2_000_000
     reserve_ns: int = 60_000_000_000
     slice_ns: int = 100_000
     stall: str = "exclude"
@@ -91,10 +92,16 @@ class BrokerConfig:
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.listen, str):
+            raise InvalidInput("broker.listen", self.listen, f'a tuple of addresses: ("{self.listen}",)')
+        for key in ("listen", "input", "output", "overflow", "mode"):
+            BROKER[key].read(getattr(self, key), f"broker.{key}")
         if not any(address.startswith(("tcp://", "unix://")) for address in self.listen):
             expected = "a tcp:// or unix:// address too, where clients say who they are"
             raise InvalidInput("broker.listen", ", ".join(self.listen), expected)
         if self.mode == "time":
+            if not self.period_ns and not self.budget_ns:
+                raise InvalidInput("broker.mode", "time", "--period and --budget, or the settings, beside it")
             if self.period_ns <= 0:
                 raise InvalidInput(
                     "broker.period", show_ns(self.period_ns), 'a period, as mode = "time" says'
@@ -117,9 +124,10 @@ class BrokerConfig:
     def tolerance_ns(self) -> int:
         """By how much messages of a flow may come closer than offered.
 
-        The bucket sees when a message is read. A time-driven broker reads what came within a period at once.
+        The bucket sees when a message is read. The network may delay one message and not the next, and a
+        time-driven broker reads what came within a period at once.
         """
-        return self.guarantee.tolerance_ns + self.period_ns
+        return self.guarantee.tolerance_ns + self.guarantee.link_delay_in_ns + self.period_ns
 
     @property
     def named_topics(self) -> tuple[str, ...]:
@@ -153,6 +161,7 @@ class BrokerConfig:
             "handshake_ns": self.handshake_ns,
             "connections_max": self.connections_max,
             "penalty_ns": self.penalty_ns,
+            "slice_ns": self.guarantee.slice_ns,
         }
 
 

@@ -70,13 +70,13 @@ MTEP = {
     "mean_transmission": _time("0ns", "mean time to send a message, which sets the postponing cost"),
 }
 GUARANTEE = {
-    "calibration": Setting(kinds.path, "file of `giusto calibrate`; none: costs that are meant to be too high"),
+    "calibration": Setting(kinds.path, "file of `giusto calibrate`; none: costs meant to be too high"),
     "store": Setting(kinds.path, "file that keeps contracts over a restart; none: they are not kept"),
-    "tolerance": _time("0ns", "by how much messages may come closer together than offered: jitter of the way"),
+    "tolerance": _time("0ns", "by how much messages may come closer together than offered"),
     "reserve": _time("0ns", "how long a contract waits for a client that went without a goodbye"),
     "slice": _time("1us", "how long other traffic is served before guarded messages are looked for again"),
     "stall": Setting(
-        kinds.choice("exclude", "include"), "whether bounds contain the stalls of the machine that were measured"
+        kinds.choice("exclude", "include"), "whether bounds contain the measured stalls of the machine"
     ),
     "link_delay_in": _time("0ns", "delay of the network from a publisher to the broker"),
     "link_delay_out": _time("0ns", "delay of the network from the broker to a subscriber"),

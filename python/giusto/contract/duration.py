@@ -22,10 +22,13 @@ UNITS_NS = {
     "ms": 1_000_000,
     "s": 1_000_000_000,
     "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
 }
-_DURATION = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([a-zµμ]+)")
+_DURATION = re.compile(r"(-?(?:[0-9]{1,30}(?:\.[0-9]{1,30})?|\.[0-9]{1,30}))\s*([a-zµμ]+)")
 _RATE = re.compile(r"([0-9]{1,30})\s*/\s*([0-9.]{0,60})\s*([a-zµμ]+)")
-_DURATION_EXPECTED = 'a duration: "20ms" (ns, us, ms, s, min), seconds, or a timedelta'
+_UNITS = "ns, us, ms, s, min, h"
+_TEXT_EXPECTED = f"a duration with its unit, such as 20ms ({_UNITS})"
+_DURATION_EXPECTED = f'a duration: "20ms" ({_UNITS}), seconds, or a timedelta'
 _RATE_EXPECTED = 'a rate: "100/s", "5/10ms", or messages per second'
 # Floating-point numbers of messages per second are taken as the nearest fraction with parts up to this.
 _PARTS_MAX = 1_000_000
@@ -35,11 +38,13 @@ def duration_ns(value: Duration, field: str = "duration", *, least_ns: int = 0) 
     """Whole nanoseconds; numbers are seconds. Raises `InvalidInput` below `least_ns`."""
     found = _exact_ns(value)
     if found is None:
-        raise InvalidInput(field, value, _DURATION_EXPECTED)
+        raise InvalidInput(field, value, _TEXT_EXPECTED if isinstance(value, str) else _DURATION_EXPECTED)
     # Seconds as a float cannot be meant more exactly than that; text can.
     if isinstance(value, str) and found.denominator != 1:
         raise InvalidInput(field, value, "a whole number of nanoseconds")
     nanoseconds = round(found)
+    if nanoseconds <= 0 < least_ns:
+        raise InvalidInput(field, value, "more than 0")
     if not least_ns <= nanoseconds <= NS_MAX:
         raise InvalidInput(field, value, f"at least {show_ns(least_ns)} and at most 73 years")
     return nanoseconds

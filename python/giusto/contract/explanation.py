@@ -82,7 +82,7 @@ def _flow_lines(flow: FlowExplained) -> Iterator[str]:
     shares = f"r_k {100 * flow.topic_share:.1f} %, θ_i {100 * flow.client_share:.1f} %"
     yield f"  from {flow.publisher}: at most {show_ns(flow.bound_ns)} ({shares})"
     for part in flow.parts:
-        yield f"    {show_ns(part.ns):>12}  {part.name} {part.label}".rstrip()
+        yield f"    {show_ns(part.ns):>12}  {part.name}" + (f" ({part.label})" if part.label else "")
 
 
 def explanation(answer: Explained) -> Explanation:

@@ -128,15 +128,14 @@ class Delay:
 
 def delay(setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int) -> Delay | None:
     """From the longest quantum, and the burst and load of reading; None if no time is left to serve."""
-    window_ns = max(0, setting.budget_ns - longest_ns)
-    pace = Pace(load, setting.period_ns if setting.budget_ns else 0, window_ns)
-    if pace.left[0] <= 0:
-        return None
     batch_ns = setting.turn_steps * longest_ns
     blocked_ns = slice_ns(setting, rest)
-    turn_ns = pace.time_ns(max(blocked_ns, batch_ns) + burst_ns)
-    if not pace.period_ns:
-        turn_ns = max(blocked_ns, pace.time_ns(batch_ns + burst_ns))
+    pace = pace_of(setting, load, max(blocked_ns, batch_ns + burst_ns), longest_ns)
+    if pace is None:
+        return None
+    turn_ns = max(blocked_ns, pace.time_ns(batch_ns + burst_ns))
+    if pace.period_ns:
+        turn_ns = pace.time_ns(max(blocked_ns, batch_ns) + burst_ns)
     return Delay(
         entry_ns=max(blocked_ns, batch_ns),
         exit_ns=batch_ns - longest_ns,
@@ -146,3 +145,19 @@ def delay(setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: in
         turn_ns=turn_ns,
         pace=pace,
     )
+
+
+def pace_of(setting: Setting, load: int, turn_work_ns: int, longest_ns: int) -> Pace | None:
+    """How fast work is done; None if reading takes all of the time.
+
+    A turn that begins within the budget is finished. If it ends beyond the start of the next period, that
+    one is lost, so that the windows are two periods apart, or more.
+    """
+    if load >= ONE:
+        return None
+    pace = Pace(load)
+    if setting.budget_ns:
+        busy_ns = setting.budget_ns + pace.time_ns(turn_work_ns)
+        apart_ns = ceil_div(busy_ns, setting.period_ns) * setting.period_ns
+        pace = Pace(load, apart_ns, max(0, setting.budget_ns - longest_ns))
+    return pace if pace.left[0] > 0 else None

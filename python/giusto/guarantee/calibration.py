@@ -16,12 +16,13 @@ from datetime import datetime
 from pathlib import Path
 
 from giusto.errors import InvalidInput
-from giusto.guarantee import machine, quantile
+from giusto.guarantee import machine
 from giusto.guarantee.calibration_file import FORMAT, calibration_in
 from giusto.guarantee.costs import Costs
 from giusto.guarantee.fitting import fitted
 from giusto.guarantee.machine import Machine
 from giusto.guarantee.measured import Calibration, Point, Stalls, Work
+from giusto.guarantee.pooling import points_of, stalled
 
 __all__ = ["Calibration", "Point", "Stalls", "Work", "fit", "load", "read", "save"]
 
@@ -33,20 +34,21 @@ def fit(
     date: datetime,
     seconds: float,
     stall_seconds: float,
+    away_ns: Sequence[int] = (),
     percentile: float = 99.9,
     confidence: float = 95.0,
     here: Machine | None = None,
 ) -> Calibration:
-    """The calibration that nanoseconds of each piece of work, and of stalls, amount to."""
-    points = tuple(
-        measured(work, sorted(values), percentile, confidence)
-        for work, values in sorted(samples.items())
-        if values
-    )
+    """The calibration that nanoseconds of each piece of work, and of stalls, amount to.
+
+    `away_ns` is for how long the system ran something else, each time that it did in the midst of the work.
+    """
+    points = points_of(samples, percentile, confidence)
     total = sum(point.samples for point in points)
     day = date.date().isoformat()
     basis = f"calibration of {day}, p{percentile:g} at {confidence:g} %, {total:,} samples"
-    stalls = summed_up(sorted(stalls_ns), stall_seconds)
+    hits_ns = [*stalled(samples), *away_ns]
+    stalls = summed_up(sorted(stalls_ns), stall_seconds, hits_ns)
     return Calibration(
         date=date.isoformat(timespec="seconds"),
         seconds=seconds,
@@ -60,21 +62,8 @@ def fit(
     )
 
 
-def measured(work: Work, ascending: Sequence[int], percentile: float, confidence: float) -> Point:
-    """A point of samples in ascending order."""
-    limit = quantile.upper(ascending, percentile, confidence)
-    return Point(
-        work=work,
-        samples=len(ascending),
-        median_ns=ascending[len(ascending) // 2],
-        cost_ns=max(1, limit.value),
-        max_ns=max(1, ascending[-1]),
-        certain=limit.certain,
-    )
-
-
-def summed_up(ascending: Sequence[int], seconds: float) -> Stalls:
-    """Percentiles of stalls in ascending order."""
+def summed_up(ascending: Sequence[int], seconds: float, hits_ns: Sequence[int]) -> Stalls:
+    """Percentiles of stalls in ascending order, and how many hit the work that was measured."""
     if not ascending:
         raise InvalidInput("stalls", "none", "at least one sample")
 
@@ -87,7 +76,8 @@ def summed_up(ascending: Sequence[int], seconds: float) -> Stalls:
         p50_ns=at(50),
         p99_ns=at(99),
         p99_9_ns=at(99.9),
-        max_ns=ascending[-1],
+        max_ns=max(ascending[-1], *hits_ns, 0),
+        hits=len(hits_ns),
     )
 
 

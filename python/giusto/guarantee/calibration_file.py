@@ -41,7 +41,7 @@ def calibration_in(path: Path) -> Calibration:
         stalls=Stalls(
             seconds=stalls.number("seconds"),
             samples=stalls.whole("samples", 1),
-            **{name: stalls.whole(name) for name in ("p50_ns", "p99_ns", "p99_9_ns", "max_ns")},
+            **{name: stalls.whole(name) for name in ("p50_ns", "p99_ns", "p99_9_ns", "max_ns", "hits")},
         ),
         costs=costs_of(top.inner("costs")),
     )
@@ -148,7 +148,7 @@ def point_of(fields: Fields) -> Point:
         work=work,
         samples=fields.whole("samples", 1),
         median_ns=fields.whole("median_ns", 0, most),
-        cost_ns=fields.whole("cost_ns", 1, most),
+        cost_ns=fields.whole("cost_ns", 1),
         max_ns=most,
         certain=fields.flag("certain"),
     )
@@ -166,6 +166,8 @@ def costs_of(fields: Fields) -> Costs:
         call_ns=fields.whole("call_ns", 1),
         hop_ns=fields.whole("hop_ns", 1),
         stall_ns=fields.whole("stall_ns", 1),
+        serve=line_of(fields.inner("serve")),
+        serve_each=line_of(fields.inner("serve_each")),
         basis=fields.text("basis"),
     )
 

@@ -1,7 +1,8 @@
 """The least straight lines that lie above everything that was measured.
 
 A line is chosen by how far it lies above the points in proportion, so that a small message is not charged for
-the noise of a large one. It is never below a point: what was measured is covered, rounding included.
+what a large one costs; points far below the others count like those in the middle. It is never below a point:
+what was measured is covered, rounding included.
 """
 
 from __future__ import annotations
@@ -42,11 +43,12 @@ def resting(slope: int, at: Sequence[tuple[int, int]]) -> Line:
 
 
 def excess(line: Line, at: Sequence[tuple[int, int]]) -> Fraction:
-    """How far a line lies above the points, each in proportion to its height."""
-    return sum((Fraction(line.ns(size), cost) for size, cost in at), Fraction(0))
+    """How far a line lies above the points, in proportion to their heights, or to that of the middle one."""
+    middle = sorted(cost for _, cost in at)[len(at) // 2]
+    return sum((Fraction(line.ns(size), max(cost, middle)) for size, cost in at), Fraction(0))
 
 
-def step_and_deliver(points: Sequence[Point]) -> tuple[Line, Line]:
+def by_subscribers(points: Sequence[Point]) -> tuple[Line, Line]:
     """For each size a line over the number of subscribers; then lines over the sizes for both parts of it."""
     by_size: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for point in points:
@@ -65,24 +67,33 @@ def fitted(points: Sequence[Point], stall_ns: int, basis: str) -> Costs:
         if not of[kind]:
             raise InvalidInput("samples", kind, "some of each kind of work")
     take = least_line((point.work.size_bytes, point.cost_ns) for point in of["take"])
-    step, deliver = step_and_deliver(of["step"])
+    step, deliver = by_subscribers(of["step"])
+    serve, serve_each = by_subscribers(of["serve"])
     return Costs(
         take=take,
         step=step,
         deliver=deliver,
         write=least_line((point.work.size_bytes, point.cost_ns) for point in of["write"]),
-        frame_ns=max(further_ns(point, take.fixed_ns) for kind in READS for point in of[kind]),
+        frame_ns=max(further_ns(of[kind], take.fixed_ns) for kind in READS),
         turn_ns=highest_ns(of["turn"]),
         call_ns=highest_ns([point for kind in CALLS for point in of[kind]]),
         hop_ns=highest_ns(of["hop"]),
         stall_ns=max(1, stall_ns),
+        serve=serve,
+        serve_each=serve_each,
         basis=basis,
     )
 
 
-def further_ns(read: Point, first_ns: int) -> int:
-    """What each frame of a read costs on top of the one take that the read is charged with."""
-    return max(1, ceil(Fraction(read.cost_ns - first_ns, max(1, read.work.count))))
+def further_ns(reads: Sequence[Point], first_ns: int) -> int:
+    """What each frame of a read costs on top of the one take that the read is charged with.
+
+    It is not less than what one of them costs ordinarily, however much the take covers.
+    """
+    most = (max(read.cost_ns - first_ns, read.median_ns) for read in reads)
+    return max(
+        1, *(ceil(Fraction(ns, max(1, read.work.count))) for ns, read in zip(most, reads, strict=True))
+    )
 
 
 def highest_ns(points: Sequence[Point]) -> int:
@@ -99,6 +110,8 @@ def covered_ns(costs: Costs, work: Work) -> int:
             return costs.step.ns(work.size_bytes) + work.count * costs.deliver.ns(work.size_bytes)
         case "write":
             return costs.write.ns(work.size_bytes)
+        case "serve":
+            return costs.serve_ns(work.size_bytes, work.count)
         case "frame" | "excess":
             return costs.take.fixed_ns + work.count * costs.frame_ns
         case "turn":

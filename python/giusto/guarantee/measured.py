@@ -8,9 +8,12 @@ from giusto.guarantee.costs import Costs
 from giusto.guarantee.machine import Machine
 
 READS = ("frame", "excess")
-CALLS = ("status", "clients", "subscribe", "advertise", "views")
-KINDS = ("take", "step", "write", *READS, "turn", *CALLS, "hop")
-"""All work that is measured; READS are reads of many frames, CALLS are calls of the control plane."""
+CALLS = ("status", "clients", "subscribe", "advertise")
+KINDS = ("take", "step", "write", "serve", *READS, "turn", *CALLS, "hop")
+"""All work that is measured: READS are reads of many frames, CALLS are calls of the control plane.
+
+A `serve` is a whole quantum: the step and the writes to all subscribers.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,7 +27,10 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """What one piece of work cost: `cost_ns` is the upper limit of the percentile, or the largest sample."""
+    """What one piece of work cost: `cost_ns` is the upper limit of the percentile, see `pooling`.
+
+    It is not `certain` if there were too few samples for one, and the worst stands in.
+    """
 
     work: Work
     samples: int
@@ -36,7 +42,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stalls:
-    """How late the machine let a thread run that wanted to, one sample for each millisecond of `seconds`."""
+    """How late the machine let a thread run that wanted to, one sample for each millisecond of `seconds`.
+
+    `hits` is how many of them hit the work that was measured; `max_ns` is over these too.
+    """
 
     seconds: float
     samples: int
@@ -44,6 +53,7 @@ class Stalls:
     p99_ns: int
     p99_9_ns: int
     max_ns: int
+    hits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,5 +72,5 @@ class Calibration:
 
     @property
     def uncertain(self) -> tuple[Point, ...]:
-        """Points with too few samples for the confidence, where the largest sample stands in."""
+        """Points with too few samples for the confidence, where the worst one stands in."""
         return tuple(point for point in self.points if not point.certain)

@@ -105,7 +105,12 @@ def take_out(dues: dict[int, list[Entry]], n: int, due: Entry) -> None:
 
 
 def first_late(dues: dict[int, list[Entry]], completion: Completion) -> Breach | None:
-    """The most impatient lane at some n where it is late."""
+    """The most impatient lane at some n where it is late.
+
+    Completions never decrease, so that the last of them within the least due settles all.
+    """
+    if not dues or completion(max(dues)) <= min(found[0][0] for found in dues.values()):
+        return None
     for n, found in dues.items():
         due_ns, client, topic = found[0]
         if completion(n) > due_ns:

@@ -16,6 +16,9 @@ from giusto.guarantee.model import Setting, Supply
 HEADER_BYTES = 56
 """Of a data frame, at most."""
 
+CREDIT_BYTES = 64
+"""A frame that gives a publisher its credit back; a quantum may bring one."""
+
 READ_BYTES = 16_384
 """What is read from one socket at once, at most."""
 
@@ -25,7 +28,8 @@ class Stream:
     """A supply on a topic with so many subscribers; times in ns, loads in parts of ONE.
 
     `lag` is σ·count in units of 1/count messages: the n-th message of a backlog arrives at least
-    (n·period - lag)/count after the first. `passed` is the same for what the policer lets through.
+    (n·period - lag)/count after the first. `passed` is the same for what the policer lets through. Only the
+    last of a message's quanta forwards it: `serve_ns` is that one, `fragment_ns` each of the others.
     """
 
     supply: Supply
@@ -34,6 +38,7 @@ class Stream:
     quanta: int
     take_ns: int
     serve_ns: int
+    fragment_ns: int
 
     @classmethod
     def of(cls, supply: Supply, setting: Setting, fanout: int) -> Stream:
@@ -48,7 +53,8 @@ class Stream:
             bulk + supply.jitter_ns * supply.count,
             max(1, ceil_div(supply.size_bytes, setting.fragment_bytes)),
             costs.take_ns(supply.size_bytes) + reads * costs.turn_ns,
-            costs.serve_ns(supply.size_bytes, fanout) + costs.turn_ns,
+            costs.serve_ns(supply.size_bytes, fanout) + costs.write.ns(CREDIT_BYTES) + costs.turn_ns,
+            costs.step.ns(supply.size_bytes) + costs.turn_ns,
         )
 
     @property
@@ -63,7 +69,22 @@ class Stream:
     def passed_ns(self, span_ns: int) -> int:
         """Service of the most that the policer lets through in a span of time."""
         messages = (self.passed + span_ns * self.supply.count) // self.supply.period_ns
-        return messages * self.quanta * self.serve_ns
+        return messages * self.message_ns
+
+    @property
+    def message_ns(self) -> int:
+        """All quanta of a message."""
+        return (self.quanta - 1) * self.fragment_ns + self.serve_ns
+
+    @property
+    def quantum_ns(self) -> int:
+        """The part of each quantum in that: N of them take at most N of these and one lump."""
+        return ceil_div(self.message_ns, self.quanta)
+
+    @property
+    def lump_ns(self) -> int:
+        """⌈N/F⌉ of N quanta are the last of a message, which is at most (F-1)/F more than N/F."""
+        return ceil_div((self.serve_ns - self.fragment_ns) * (self.quanta - 1), self.quanta)
 
     @property
     def frame_bytes(self) -> int:
@@ -93,7 +114,7 @@ class Stream:
     @property
     def serve_load(self) -> int:
         """The part of the time that serving it takes."""
-        return parts(self.supply.count * self.quanta * self.serve_ns, self.supply.period_ns)
+        return parts(self.supply.count * self.message_ns, self.supply.period_ns)
 
 
 LIMITS = (("count", 1), ("period_ns", 1), ("burst", 1), ("jitter_ns", 0), ("size_bytes", 0))

@@ -111,6 +111,8 @@ class _Walk:
                 return _header(len(fields)) + sum(self._values(fields, path))
             case inspect.DataclassType(fields=fields) | inspect.TypedDictType(fields=fields):
                 return _header(len(fields)) + _keys(fields) + sum(self._values(fields, path))
+            case inspect.CustomType(cls=cls):
+                raise TypeError(f"{path or 'it'} is a plain class, {cls.__name__}: make it a dataclass")
         raise _Unbounded(f"{path or 'the type'}: nothing limits the size of {_name(info)}")
 
     def _pair(self, info: inspect.DictType, path: str) -> int:

@@ -57,7 +57,7 @@ class MemoryBus(Bus):
         """Say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
         self._world.settle()
         super().close()
-        self._world.leave(self._conn)
+        self._world.leave(self._conn, _core.encode_goodbye())
 
     # --- instead of sockets and threads
 
@@ -81,8 +81,9 @@ class MemoryBus(Bus):
         """There is no thread: callbacks are called when something comes."""
 
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
-        """Call back with the reports of each period."""
+        """Call back with the reports of each period; once for a bus."""
         every_ns = duration_ns(every, "every", least_ns=1)
+        self._take_reports()
         self._periodics.append(Periodic(callback, Periods(every_ns, self._native.now)))
 
     def _look(self) -> None:

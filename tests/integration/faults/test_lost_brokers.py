@@ -102,7 +102,7 @@ def test_every_wait_keeps_its_own_deadline_while_the_broker_is_away(place: Place
             inbox.receive(timeout="10ms")
         with pytest.raises(TimedOut):
             bus.events.receive(timeout="10ms")
-        with pytest.raises(TimedOut, match="restored connection"):
+        with pytest.raises(TimedOut, match="connection to be restored"):
             bus.publishers("a")
         place.revive()
         event(bus, Restored)

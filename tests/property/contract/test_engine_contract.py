@@ -53,6 +53,12 @@ class Model:
         if self.topics:
             self.engine.allot(self.rng.choice(list(self.topics)), _core.Share(weight=self.rng.randint(1, 5)))
 
+    def guard(self) -> None:
+        if self.topics:
+            guarded = self.rng.random() < 0.5
+            is_so = self.engine.guard(self.rng.choice(list(self.topics)), guarded)
+            assert is_so or not guarded
+
     def advertise(self) -> None:
         if self.clients and self.topics:
             pair = self.rng.choice(list(self.clients)), self.rng.choice(list(self.topics))
@@ -114,7 +120,10 @@ class Model:
                 self.owed[client][payload] += 1
 
     def step(self) -> None:
-        self.engine.step(self.published)
+        before = self.engine.waiting_guarded
+        step = self.engine.step(self.published)
+        ended = before > 0 and step is not None and step[0] != "fragment"
+        assert self.engine.waiting_guarded == before - ended
 
     def pump(self) -> None:
         while self.engine.step(self.published) is not None:
@@ -140,6 +149,7 @@ class Model:
         counters = self.engine.counters()
         assert counters["ingested"] == self.published
         assert counters["selected"] + self.engine.waiting == self.published
+        assert self.engine.waiting_guarded <= self.engine.waiting
         views = self.engine.views()
         assert views["topics"] == [self.topics[n] for n in sorted(self.topics)]
         assert views["clients"] == [self.clients[n] for n in sorted(self.clients)]
@@ -148,7 +158,7 @@ class Model:
 
 
 ACTIONS = [Model.connect, Model.declare, Model.advertise, Model.subscribe, Model.allot, Model.forget]
-ACTIONS += [Model.unadvertise, Model.unsubscribe, Model.disconnect]
+ACTIONS += [Model.unadvertise, Model.unsubscribe, Model.disconnect, Model.guard, Model.guard]
 ACTIONS += [Model.publish] * 8 + [Model.step] * 5 + [Model.take] * 3 + [Model.advertise, Model.subscribe] * 2
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from giusto.cli.activity import activity, as_fields, client_cells, topic_cells
 from giusto.cli.terminal import show
-from giusto.cli.top import tables
+from giusto.cli.top import NAME_LEAST, shortened, tables
 from giusto.protocol import ClientStatus, ShareTerms, StatusIs, TopicStatus
 
 
@@ -80,12 +80,12 @@ def test_the_busiest_topics_come_first() -> None:
 @pytest.mark.parametrize(("bound_ns", "shown"), [(None, "–"), (1_840_000, "1.84 ms")])
 def test_a_row_for_people_has_units(bound_ns: int | None, shown: str) -> None:
     row = activity(status(1, [topic("a", bound_ns, ingested=12_345, dropped=7)], [])).topics[0]
-    assert topic_cells(row) == ["a", "1→2", "12,345/s", "10 µs", "2 ms", "3 ms", shown, "7 dropped"]
+    assert topic_cells(row) == ["a", "1→2", "12,345/s", "10 µs", "2 ms", "3 ms", shown, "–", "7 dropped"]
 
 
 def test_a_client_for_people_has_its_share_in_percent() -> None:
     row = activity(status(1, [], [client(0, 3, expired=1), client(1, 1)])).clients[0]
-    assert client_cells(row) == ["c0", "3.0/s", "75.0 %", "4", "1 expired"]
+    assert client_cells(row) == ["c0", "3.0/s", "75.0 %", "–", "4", "1 expired"]
 
 
 def test_a_number_that_is_anothers_now_starts_from_nothing() -> None:
@@ -106,7 +106,7 @@ def test_a_topic_that_was_forgotten_in_between_has_no_negative_rate() -> None:
 
 def test_names_that_look_like_markup_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     odd = ClientStatus(0, "[bold]x", "", 1, 0)
-    show(tables(activity(status(1, [topic("a[/b]", ingested=1)], [odd]))))
+    show(tables(activity(status(1, [topic("a[/b]", ingested=1)], [odd])), 80))
     printed = capsys.readouterr().out
     assert "a[/b]" in printed
     assert "[bold]x" in printed
@@ -121,7 +121,32 @@ def test_what_the_broker_lost_and_refused_as_a_whole_is_shown_if_there_is_any(
     seen = activity(msgspec.structs.replace(status(1, [], []), totals=totals, refused=refused))
     fields = as_fields(seen)
     assert (fields["lost"], fields["refused"]) == ({"policed": 2}, {"protocol": 1})
-    show(tables(seen))
+    show(tables(seen, 80))
     printed = capsys.readouterr().out
     assert "lost since the start: 2 policed" in printed
     assert "refused: 1 protocol" in printed
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_narrow_terminal_loses_what_matters_less_and_the_middle_of_names(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    name = "ward/3/" + "bed/" * 20 + "alarm"
+    show(tables(activity(status(1, [topic(name, ingested=12_345, policed=7)], [])), width))
+    head, row = [line for line in capsys.readouterr().out.splitlines() if "topic" in line or "…" in line]
+    assert {"topic", "rate", "p99", "dropped"} <= {*head.split()}
+    assert ("p50" in head) is (width == 120)
+    assert row.strip().startswith("ward/3/")
+    assert row.strip().endswith("7 policed")
+
+
+def test_a_name_that_is_cut_keeps_both_ends() -> None:
+    assert shortened("abcdefghij", 10) == "abcdefghij"
+    assert shortened("abcdefghijk", 10) == "abcde…hijk"
+    assert len(shortened("x" * 99, NAME_LEAST)) == NAME_LEAST
+
+
+def test_a_topic_of_which_nothing_was_delivered_has_no_delays() -> None:
+    still = TopicStatus("a", ShareTerms(), 1, 0, {"ingested": 3}, 0, 0, 0, None)
+    assert topic_cells(activity(status(1, [still], [])).topics[0])[3:6] == ["–", "–", "–"]

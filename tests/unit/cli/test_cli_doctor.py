@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,15 @@ def test_an_address_that_is_none_is_refused_by_the_name_of_the_option(address: s
     with pytest.raises(InvalidInput) as refused:
         facts.port_state(address)
     assert refused.value.field == "--port"
+
+
+def test_an_address_of_another_machine_is_not_taken_by_a_program_here() -> None:
+    assert facts.port_state("192.0.2.1:7447") == "not an address of this machine"
+
+
+def test_a_port_is_free_or_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        where = f"127.0.0.1:{stranger.getsockname()[1]}"
+        # It listens and never answers.
+        assert facts.port_state(where) == "taken"
+    assert facts.port_state(where) == "free"

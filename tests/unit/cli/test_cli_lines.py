@@ -37,7 +37,7 @@ def test_a_payload_cannot_move_the_cursor() -> None:
 
 
 def test_bytes_that_are_not_text_are_shown_in_hexadecimal() -> None:
-    assert lines.readable(b"\xff\x00\x01\x02\x03") == "ff 00010203"
+    assert lines.readable(b"\xff\x00\x01\x02\x03") == "0xff000102 03"
 
 
 def test_a_long_payload_is_cut_and_its_size_is_said() -> None:

@@ -41,7 +41,7 @@ def peer() -> Iterator[tuple[_core.Connection, socket.socket]]:
 
 def test_a_message_larger_than_a_frame_costs_no_credit_and_no_number() -> None:
     publisher = _core.BlockingPublisher(connection := in_memory())
-    publisher.bind(0, 4)
+    publisher._bind(0, 4)
     connection.drain()
     large = bytes(17 << 20)
     with pytest.raises(TooLarge, match="size_bytes"):
@@ -55,11 +55,11 @@ def test_a_message_larger_than_a_frame_costs_no_credit_and_no_number() -> None:
 
 def test_what_is_published_without_a_flow_is_not_taken_for_sent() -> None:
     publisher = _core.BlockingPublisher(connection := in_memory())
-    publisher.bind(0, 2)
+    publisher._bind(0, 2)
     assert publisher.try_publish_many([b"1", b"2", b"3"]) == 2
     with pytest.raises(QueueFull):
         publisher.publish(b"3", timeout=0)
-    publisher.close()
+    publisher._close()
     with pytest.raises(Closed, match="unadvertise"):
         publisher.try_publish(b"3")
     assert (publisher.published, connection.is_connected) == (2, True)
@@ -101,7 +101,7 @@ def test_a_signal_to_the_thread_that_writes_is_no_end(peer: tuple[_core.Connecti
     connection, other = peer
     before = {int(task) for task in os.listdir("/proc/self/task")}
     publisher = _core.BlockingPublisher(connection)
-    publisher.bind(0, 1000)
+    publisher._bind(0, 1000)
     payloads = [bytes(65536)] * 200
 
     def publish() -> None:

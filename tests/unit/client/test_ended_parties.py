@@ -35,8 +35,8 @@ def test_a_publisher_is_closed_before_the_broker_is_asked_to_forget_it() -> None
 def test_a_publisher_that_was_ended_is_not_bound_by_a_late_answer() -> None:
     bus = MemoryBus()
     publisher = bus.advertise("a")
-    publisher.close()
-    publisher.bind(3, 10)
+    publisher._close()
+    publisher._bind(3, 10)
     assert (publisher.flow, publisher.credit) == (None, 0)
 
 

@@ -28,6 +28,22 @@ def test_without_a_word_the_broker_listens_on_loopback_alone() -> None:
     assert config.listen == ("tcp://127.0.0.1:7447", "udp://127.0.0.1:7447")
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("listen", "tcp://127.0.0.1:0"),
+        ("listen", ("http://127.0.0.1:0",)),
+        ("input", "foo"),
+        ("output", "foo"),
+        ("overflow", "foo"),
+        ("mode", "foo"),
+    ],
+)
+def test_a_configuration_in_a_program_is_checked_when_it_is_made(key: str, value: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"broker.{key}"):
+        BrokerConfig(**{key: value})
+
+
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
     text = '[broker]\ninput = "fair"\noutput = "lrt"\noverflow = "drop_new"\n'
     environ = {"GIUSTO_BROKER_OUTPUT": "priority", "GIUSTO_BROKER_OVERFLOW": "disconnect", "GIUSTO_SEED": "3"}
@@ -98,7 +114,7 @@ WRONG = [
     ("[broker]\ndrain = [1]", "broker.drain = [1]: expected a duration"),
     ("[broker]\noutput_capacity = 0", "broker.output_capacity = 0: expected a whole number from 1"),
     ("[broker]\noutput_capacity = true", "broker.output_capacity = True"),
-    ('[broker]\nmode = "time"', "broker.period = 0 s: expected a period"),
+    ('[broker]\nmode = "time"', "broker.mode = time: expected --period and --budget"),
     (
         '[broker]\nmode = "time"\nperiod = "1ms"\nbudget = "2ms"',
         "broker.budget = 2 ms: expected a budget within",

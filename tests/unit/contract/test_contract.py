@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from giusto.contract import Granted, Need, Offer, Unproved, duration_ns, rate_terms, show_ns, verdict
+from giusto.contract import Granted, Need, Offer, Part, Unproved, duration_ns, rate_terms, show_ns, verdict
 from giusto.errors import InvalidInput
-from giusto.protocol import NeedTerms, OfferTerms
+from giusto.protocol import NeedTerms, OfferTerms, PartTerms, VerdictTerms
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,8 @@ from giusto.protocol import NeedTerms, OfferTerms
         ("3μs", 3_000),
         ("2min", 120_000_000_000),
         ("0.25s", 250_000_000),
+        (".3s", 300_000_000),
+        ("1h", 3_600_000_000_000),
         ("7ns", 7),
         (2, 2_000_000_000),
         (0.02, 20_000_000),
@@ -43,6 +45,17 @@ def test_what_is_no_duration_is_refused_by_name(value: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         duration_ns(value, "max_latency")
     assert caught.value.field == "max_latency"
+
+
+def test_a_text_needs_a_unit_and_is_told_no_more() -> None:
+    with pytest.raises(InvalidInput, match=r"such as 20ms \(ns, us, ms, s, min, h\)$"):
+        duration_ns("5")
+
+
+@pytest.mark.parametrize("value", ["0s", "-1s", 0, -1])
+def test_what_has_to_last_lasts_more_than_nothing(value: Any) -> None:
+    with pytest.raises(InvalidInput, match="more than 0"):
+        duration_ns(value, least_ns=1_000)
 
 
 @pytest.mark.parametrize(
@@ -232,9 +245,24 @@ def test_a_contract_is_frozen() -> None:
 
 
 def test_a_verdict_says_what_was_proved() -> None:
-    granted = verdict(1_840_000, "12 topics, 6 clients")
-    assert granted == Granted(1_840_000, "12 topics, 6 clients")
-    assert str(granted) == "Granted: never later than 1.84 ms (12 topics, 6 clients)"
-    assert verdict(None, "nobody asked") == Unproved("nobody asked")
+    parts = [PartTerms("blocking", 1_000_000, "(B)"), PartTerms("own quantum", 840_000, "(T2)")]
+    terms = VerdictTerms(5_000_000, 1_840_000, parts, 0.5, 0.25, "defaults", "alarm", "monitor")
+    granted = verdict(terms)
+    assert granted == Granted(
+        5_000_000,
+        1_840_000,
+        (Part("blocking", 1_000_000, "(B)"), Part("own quantum", 840_000, "(T2)")),
+        0.5,
+        0.25,
+        "defaults",
+        "alarm",
+        "monitor",
+    )
+    assert str(granted) == (
+        "Granted: never later than 5 ms (at most 1.84 ms with what is admitted now; defaults)"
+    )
+    reserved = verdict(VerdictTerms(5_000_000, 5_000_000, basis="defaults"))
+    assert str(reserved) == "Granted: never later than 5 ms (nobody publishes yet; defaults)"
+    assert verdict(VerdictTerms(reason="nobody asked")) == Unproved("nobody asked")
     assert str(Unproved("nobody asked")) == "Unproved: nobody asked"
     assert "1.84 ms" in granted._repr_html_()

@@ -26,7 +26,8 @@ def test_a_contract_that_holds_is_granted_with_a_bound_below_its_promise(book: B
 def test_the_bound_is_the_sum_of_the_terms_that_are_written_down(book: Book) -> None:
     grant(book, contract("alarm", supply("pump", "alarm")))
     costs = book.setting.costs
-    own_ns = costs.serve_ns(256, 1) + costs.turn_ns
+    credit_ns = costs.write.ns(64)
+    own_ns = costs.serve_ns(256, 1) + credit_ns + costs.turn_ns
     parts = {part.name: part.ns for part in book.bound("pump", "alarm").parts}
     assert parts["blocking"] == book.setting.slice_ns + costs.call_ns + costs.turn_ns
     assert parts["own quantum"] == own_ns

@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from giusto.errors import InvalidInput
-from giusto.guarantee import calibration, fitting, machine, quantile
+from giusto.guarantee import calibration, fitting, machine, pooling, quantile
 from giusto.guarantee.measured import CALLS, KINDS, Calibration, Work
 
 WHEN = datetime(2026, 11, 16, 1, 2, 3, tzinfo=UTC)
@@ -21,15 +22,17 @@ SIZES = (64, 1_024, 65_536)
 
 
 def samples() -> dict[Work, list[int]]:
-    """4,000 samples of each kind, in which nothing is noise but three stalls of 10 ms."""
+    """4,000 samples of each kind: three took twice as long as the others, one was hit by a stall of 10 ms."""
     work = {Work("take", size): 5_000 + size for size in SIZES}
     work |= {Work("write", size, 1): 8_000 + 2 * size for size in SIZES}
     work |= {Work("step", size, n): 1_000 + 300 * n for size in SIZES for n in (0, 1, 16)}
+    work |= {Work("serve", size, n): 1_000 + 7_000 * n for size in SIZES for n in (0, 1, 16)}
     work |= {Work("frame", 0, 100): 25_064, Work("excess", 0, 100): 5_164}
     work |= {Work(kind): 2_000 for kind in ("turn", "hop", *CALLS)}
-    return {at: [cost] * 3_997 + [10_000_000] * 3 for at, cost in work.items()}
+    return {at: [cost] * 3_996 + [2 * cost] * 3 + [10_000_000] for at, cost in work.items()}
 
 
+@cache
 def made(**changes: Any) -> Calibration:
     options: dict[str, Any] = {"date": WHEN, "seconds": 20.0, "stall_seconds": 5.0, **changes}
     return calibration.fit(samples(), [50_000] * 999 + [7_000_000], **options)
@@ -48,15 +51,16 @@ def test_costs_are_the_percentile_and_not_a_rare_stall() -> None:
     costs = made(percentile=99.0).costs
     assert (costs.take.ns(64), costs.take.ns(65_536)) == (5_064, 70_536)
     assert (costs.step.fixed_ns, costs.deliver.fixed_ns) == (1_000, 300)
+    assert costs.serve_ns(1_024, 10) == 71_000
     assert (costs.turn_ns, costs.call_ns, costs.hop_ns) == (2_000, 2_000, 2_000)
-    assert costs.frame_ns == 201  # (25,064 - 5,000) / 100, rounded up
-    assert costs.stall_ns == 7_000_000
+    assert costs.frame_ns == 251  # 25,064 for 100 of them
+    assert costs.stall_ns == 9_999_000  # beyond the shortest work, of 1,000 ns
 
 
 def test_too_few_samples_mean_the_largest_one_and_it_is_said() -> None:
     few = made(percentile=99.99)
     assert few.uncertain == few.points
-    assert few.costs.turn_ns == 10_000_000
+    assert few.costs.turn_ns == 4_000
     assert made(percentile=99.0).uncertain == ()
 
 
@@ -88,7 +92,7 @@ def test_a_saved_calibration_is_read_back_as_it_was(tmp_path: Path) -> None:
     calibration.save(made(), path)
     assert calibration.read(path) == made()
     assert calibration.load(path) == made().costs
-    assert calibration.load(path).basis == "calibration of 2026-11-16, p99.9 at 95 %, 96,000 samples"
+    assert calibration.load(path).basis == "calibration of 2026-11-16, p99.9 at 95 %, 127,968 samples"
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(
@@ -151,7 +155,8 @@ def test_a_file_that_is_not_there_is_refused_with_the_command_that_makes_one(tmp
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "7", None, 10**13])
 @pytest.mark.parametrize(
-    "field", ["frame_ns", "turn_ns", "call_ns", "hop_ns", "stall_ns", "take", "step", "deliver", "write"]
+    "field",
+    ["frame_ns", "turn_ns", "call_ns", "hop_ns", "stall_ns", "take", "step", "deliver", "write", "serve"],
 )
 def test_costs_that_are_impossible_are_refused_by_name(tmp_path: Path, field: str, value: object) -> None:
     def spoil(fields: dict[str, Any]) -> None:
@@ -203,3 +208,28 @@ def test_the_processor_is_named_where_the_kernel_names_it() -> None:
     )
     assert machine.cpu_model("processor\t: 0\n") is None
     assert machine.this_machine() == machine.this_machine()
+
+
+def test_pieces_that_take_about_as_long_lend_each_other_samples() -> None:
+    quiet, noisy = Work("take", 64), Work("take", 128)
+    found = pooling.points_of({quiet: [1_000] * 50, noisy: [1_500] * 40 + [3_000] * 10}, 90.0, 90.0)
+    assert [(point.cost_ns, point.certain) for point in found] == [(2_000, True), (3_000, True)]
+
+
+@pytest.mark.parametrize("other", [Work("write", 64), Work("take", 1 << 20)])
+def test_pieces_that_are_not_alike_do_not(other: Work) -> None:
+    found = pooling.points_of(
+        {Work("take", 64): [1_000] * 50, other: [1_500] * 40 + [3_000] * 10}, 90.0, 90.0
+    )
+    assert found[0].cost_ns == 1_000
+
+
+def test_one_wild_sample_among_many_moves_nothing() -> None:
+    wild = samples()
+    wild[Work("serve", 64, 1)][0] = 10**9
+    options: dict[str, Any] = {"date": WHEN, "seconds": 1.0, "stall_seconds": 1.0, "percentile": 99.0}
+    with_it, without = (calibration.fit(given, [1], **options) for given in (wild, samples()))
+    assert with_it.costs.serve == without.costs.serve
+    assert with_it.costs.serve_each == without.costs.serve_each
+    assert with_it.stalls.hits == without.stalls.hits + 1
+    assert with_it.stalls.max_ns > 900_000_000 > without.stalls.max_ns

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 
 use giusto_core::id::{ClientId, FlowId};
 
+use super::urgent::Urgency;
+
 const SLOT_BITS: u32 = 24;
 /// Flows of a connection that are remembered after their end.
 const ENDED_MAX: usize = 256;
@@ -46,18 +48,59 @@ pub(super) struct DatagramPeer {
     pub(super) held: Vec<u8>,
 }
 
+/// Frames that go out before any data.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    /// Bytes of them that have gone.
+    sent: usize,
+}
+
+impl Outbox {
+    /// To append a frame to.
+    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Moves bytes to `out` until that has `limit_bytes`; whether all have gone. A frame may be cut: nothing else may
+    /// follow it then.
+    #[inline]
+    pub(super) fn pour(&mut self, out: &mut Vec<u8>, limit_bytes: usize) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let count = self.len().min(limit_bytes.saturating_sub(out.len()));
+        out.extend_from_slice(&self.bytes[self.sent..self.sent + count]);
+        self.sent += count;
+        if self.is_empty() {
+            *self = Self::default();
+        }
+        self.is_empty()
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) id: ConnId,
     pub(super) state: State,
     pub(super) client: Option<ClientId>,
     pub(super) datagrams: Option<DatagramPeer>,
-    /// Frames that go out before any data.
-    pub(super) outbox: Vec<u8>,
+    pub(super) outbox: Outbox,
     /// The last frame, once there is one.
     pub(super) farewell: Vec<u8>,
     pub(super) reason: Option<String>,
     pub(super) dirty: bool,
+    pub(super) urgency: Urgency,
     /// Times that a write was put off.
     pub(super) deferrals: u8,
     pub(super) flows: Vec<FlowId>,
@@ -120,10 +163,11 @@ impl Conns {
             state: State::Hello,
             client: None,
             datagrams: None,
-            outbox: Vec::new(),
+            outbox: Outbox::default(),
             farewell: Vec::new(),
             reason: None,
             dirty: false,
+            urgency: Urgency::default(),
             deferrals: 0,
             flows: Vec::new(),
             ended: VecDeque::new(),

@@ -78,7 +78,11 @@ impl Hub {
 
     /// Puts a topic under contract, or among the rest; whether it is there now.
     pub fn guard(&mut self, topic: TopicId, guarded: bool) -> Result<bool, ChangeError> {
-        self.engine.guard(topic, guarded)
+        let is_so = self.engine.guard(topic, guarded)?;
+        if is_so {
+            self.shift_publishers(topic, guarded);
+        }
+        Ok(is_so)
     }
 
     /// The connection publishes on the topic from now on. It may send as many messages as the offer's queue holds;
@@ -90,10 +94,11 @@ impl Hub {
         let capacity = offer.bounds.capacity;
         offer.bounds.capacity = capacity.saturating_add(inherited).min(CAPACITY_MAX.max(capacity));
         let flow = self.engine.advertise(client, topic, &offer)?;
+        let part = self.begin_part(id, topic, &offer);
         if let Some(conn) = self.conns.get_mut(id) {
             conn.flows.push(flow);
             let portion = if conn.datagrams.is_some() { 0 } else { (capacity / 4).max(1) };
-            self.flows.begin(flow, id, portion, inherited);
+            self.flows.begin(flow, id, portion, inherited, part);
         }
         Ok(flow)
     }
@@ -105,7 +110,8 @@ impl Hub {
             return Err(ChangeError::unknown("flow", flow.0));
         }
         self.engine.unadvertise(flow)?;
-        let served = self.flows.end(flow);
+        let (served, part) = self.flows.end(flow);
+        self.end_part(id, part);
         if let Some(conn) = self.conns.get_mut(id) {
             conn.end_flow(flow, served);
         }

@@ -6,6 +6,7 @@ use giusto_core::frame::{Credit, Frame};
 use giusto_core::id::FlowId;
 
 use super::conn::{Conn, ConnId};
+use super::urgent::Part;
 use super::{Hub, State, mark};
 
 /// One flow as seen from its connection.
@@ -21,6 +22,7 @@ struct Entry {
     /// Messages of an earlier flow that are still served under this number, and for which nothing is owed.
     inherited: u32,
     served: u64,
+    part: Part,
 }
 
 /// All flows by number.
@@ -31,19 +33,24 @@ pub(super) struct Flows {
 
 impl Flows {
     /// A flow begins, with `inherited` messages of an earlier one before its own.
-    pub(super) fn begin(&mut self, flow: FlowId, conn: ConnId, portion: u32, inherited: u32) {
+    pub(super) fn begin(&mut self, flow: FlowId, conn: ConnId, portion: u32, inherited: u32, part: Part) {
         if flow.index() >= self.entries.len() {
             self.entries.resize(flow.index() + 1, Entry::default());
         }
-        self.entries[flow.index()] = Entry { conn: Some(conn), portion, inherited, ..Entry::default() };
+        self.entries[flow.index()] = Entry { conn: Some(conn), portion, inherited, part, ..Entry::default() };
     }
 
-    /// A flow ends; returns how many messages of it were served.
-    pub(super) fn end(&mut self, flow: FlowId) -> u64 {
-        self.entries.get_mut(flow.index()).map_or(0, |entry| {
-            (entry.conn, entry.due) = (None, 0);
-            std::mem::take(&mut entry.served)
-        })
+    /// A flow ends; returns how many messages of it were served, and its part in the urgency of its connection.
+    pub(super) fn end(&mut self, flow: FlowId) -> (u64, Part) {
+        let Some(entry) = self.entries.get_mut(flow.index()) else { return Default::default() };
+        (entry.conn, entry.due) = (None, 0);
+        (std::mem::take(&mut entry.served), std::mem::take(&mut entry.part))
+    }
+
+    /// The connection of a flow that has not ended, and the flow's part in its urgency.
+    pub(super) fn part_mut(&mut self, flow: FlowId) -> Option<(ConnId, &mut Part)> {
+        let entry = self.entries.get_mut(flow.index())?;
+        Some((entry.conn?, &mut entry.part))
     }
 
     pub(super) fn served(&self, flow: FlowId) -> u64 {
@@ -122,6 +129,7 @@ impl Hub {
         let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return };
         if self.flows.fall_due(flow, amount) {
             conn.due.push(flow);
+            self.urgent.mark_due(conn);
             mark(&mut self.dirty, conn);
         }
     }

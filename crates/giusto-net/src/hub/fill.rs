@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use giusto_core::engine::Engine;
 use giusto_core::id::{ClientId, Nanos};
 
 use super::conn::ConnId;
@@ -24,6 +25,25 @@ pub enum Filled {
     Part,
     /// The last frame is in: close when it is out.
     Last,
+}
+
+/// Which messages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Guarded ones first.
+    All,
+    /// Guarded ones only.
+    Guarded,
+}
+
+impl Traffic {
+    #[inline]
+    fn take(self, engine: &mut Engine, now: Nanos, client: ClientId) -> Option<u32> {
+        match self {
+            Self::All => engine.take(now, client),
+            Self::Guarded => engine.take_guarded(now, client),
+        }
+    }
 }
 
 /// Messages for one client that are worth a write of their own.
@@ -56,13 +76,16 @@ impl Hub {
     /// Appends what goes to the connection to `out` until that has `limit_bytes` or more.
     pub fn fill(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>, limit_bytes: usize) -> Filled {
         let Some(conn) = self.conns.get_mut(id) else { return Filled::All };
-        if !conn.outbox.is_empty() {
-            out.append(&mut conn.outbox);
-            conn.outbox = Vec::new();
+        if !conn.outbox.pour(out, limit_bytes) {
+            mark(&mut self.dirty, conn);
+            return Filled::Part;
         }
         self.flows.write_due(conn, out);
         let drained = match (conn.client, &conn.datagrams) {
-            (Some(client), None) => self.fill_data(now, client, out, limit_bytes),
+            (Some(client), None) => {
+                self.fill_data(now, client, Traffic::All, out, limit_bytes);
+                self.engine.waiting_for(client) == 0
+            }
             (Some(client), Some(peer)) => peer.held.is_empty() && self.engine.waiting_for(client) == 0,
             (None, _) => true,
         };
@@ -78,18 +101,40 @@ impl Hub {
         Filled::Last
     }
 
-    /// Whether all data that waited is in `out`.
+    /// Appends control frames, credits and guarded messages only, until `out` has `limit_bytes` or more. What is left is to be
+    /// written in a later turn.
+    pub fn fill_guarded(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>, limit_bytes: usize) {
+        let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return };
+        if !conn.outbox.pour(out, limit_bytes) {
+            return self.mark_guarded(id);
+        }
+        self.flows.write_due(conn, out);
+        let (Some(client), has_datagrams) = (conn.client, conn.datagrams.is_some()) else { return };
+        if !has_datagrams {
+            self.fill_data(now, client, Traffic::Guarded, out, limit_bytes);
+        }
+        if self.engine.waiting_guarded_for(client) > 0 {
+            self.mark_guarded(id);
+        }
+    }
+
     #[inline]
-    fn fill_data(&mut self, now: Nanos, client: ClientId, out: &mut Vec<u8>, limit_bytes: usize) -> bool {
+    fn fill_data(
+        &mut self,
+        now: Nanos,
+        client: ClientId,
+        traffic: Traffic,
+        out: &mut Vec<u8>,
+        limit_bytes: usize,
+    ) {
         while out.len() < limit_bytes {
-            let Some(token) = self.engine.take(now, client) else { return true };
+            let Some(token) = traffic.take(&mut self.engine, now, client) else { return };
             if let Some(delivery) = self.engine.delivery(token) {
                 out.extend_from_slice(delivery.frame);
                 self.delays.record(delivery.topic, now - delivery.ingress_ns);
             }
             self.engine.finish(token);
         }
-        self.engine.waiting_for(client) == 0
     }
 
     /// Where the connection's data goes as datagrams, if it does.
@@ -99,19 +144,19 @@ impl Hub {
 
     /// Appends the next datagram to the empty `out`; false if nothing waits. A frame that fits into none goes with
     /// the control frames.
-    pub fn fill_datagram(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>) -> bool {
+    pub fn fill_datagram(&mut self, now: Nanos, id: ConnId, traffic: Traffic, out: &mut Vec<u8>) -> bool {
         let Some(conn) = self.conns.get_mut(id) else { return false };
         let (Some(client), Some(peer)) = (conn.client, conn.datagrams.as_mut()) else { return false };
         let limit = if peer.address.ip().is_loopback() { DATAGRAM_BYTES_MAX } else { PACKET_BYTES };
         let mut spilled = false;
         out.append(&mut peer.held);
         while out.len() < limit && conn.outbox.len() < SPILL_BYTES_MAX {
-            let Some(token) = self.engine.take(now, client) else { break };
+            let Some(token) = traffic.take(&mut self.engine, now, client) else { break };
             if let Some(delivery) = self.engine.delivery(token) {
                 self.delays.record(delivery.topic, now - delivery.ingress_ns);
                 let bytes = delivery.frame.len();
                 if bytes > DATAGRAM_BYTES_MAX {
-                    conn.outbox.extend_from_slice(delivery.frame);
+                    conn.outbox.bytes().extend_from_slice(delivery.frame);
                     spilled = true;
                 } else if out.is_empty() || out.len() + bytes <= limit {
                     out.extend_from_slice(delivery.frame);

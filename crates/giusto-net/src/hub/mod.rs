@@ -23,6 +23,7 @@ mod fill;
 mod news;
 mod receive;
 mod status;
+mod urgent;
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -34,7 +35,7 @@ use giusto_core::id::{ClientId, Nanos};
 use giusto_core::output::Overflow;
 
 pub use conn::ConnId;
-pub use fill::Filled;
+pub use fill::{Filled, Traffic};
 pub(crate) use news::News;
 pub use receive::{Hold, Received};
 pub use status::{ClientStatus, Longest, LossOf, Refusals, TopicStatus};
@@ -43,6 +44,7 @@ use conn::{Conn, Conns, State};
 use credit::Flows;
 use delay::Delays;
 use receive::CONTROL_BYTES_MAX;
+use urgent::Urgent;
 
 /// Numbers in error frames.
 pub mod code {
@@ -132,6 +134,7 @@ pub struct Hub {
     /// Connections that have something to send, each once.
     dirty: VecDeque<ConnId>,
     news: News,
+    urgent: Urgent,
     /// Instants at which handshakes must be over, and last frames sent: both in order, since the spans are constant.
     handshakes: VecDeque<(Nanos, ConnId)>,
     farewells: VecDeque<(Nanos, ConnId)>,
@@ -157,6 +160,7 @@ impl Hub {
             conn_of: Vec::new(),
             dirty: VecDeque::new(),
             news: News::default(),
+            urgent: Urgent::default(),
             handshakes: VecDeque::new(),
             farewells: VecDeque::new(),
             datagram_peers: HashMap::new(),
@@ -261,12 +265,16 @@ impl Hub {
     /// When [`Hub::expire`] has something to do.
     pub fn next_timer(&self) -> Option<Nanos> {
         let first = |queue: &VecDeque<(Nanos, ConnId)>| queue.front().map(|&(at, _)| at);
-        [first(&self.handshakes), first(&self.farewells)].into_iter().flatten().min()
+        [first(&self.handshakes), first(&self.farewells), first(&self.urgent.probations)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    /// Closes what is late: handshakes that are not over, last frames that are not out. Returns connections whose
+    /// Ends probations that are over, and closes what is late: handshakes that are not over, last frames that are not out. Returns connections whose
     /// time is up, to be hung up.
     pub fn expire(&mut self, now: Nanos) -> Vec<ConnId> {
+        self.end_probations(now);
         while let Some(id) = pop_due(&mut self.handshakes, now) {
             if self.conns.get(id).is_some_and(|conn| matches!(conn.state, State::Hello | State::Greeted)) {
                 self.refusals.handshakes += 1;
@@ -358,10 +366,12 @@ impl Hub {
     /// The engine may give the numbers of the connection's flows to others from now on.
     fn end_flows(&mut self, id: ConnId) {
         let Some(conn) = self.conns.get_mut(id) else { return };
-        for flow in std::mem::take(&mut conn.flows) {
-            conn.served += self.flows.end(flow);
-        }
         conn.due.clear();
+        for flow in std::mem::take(&mut conn.flows) {
+            let (served, part) = self.flows.end(flow);
+            self.end_part(id, part);
+            self.conns.get_mut(id).into_iter().for_each(|conn| conn.served += served);
+        }
     }
 
     /// The engine does not know the connection's client any more.
@@ -406,7 +416,7 @@ impl Hub {
     fn enqueue(&mut self, id: ConnId, frame: &Frame<'_>) {
         if let Some(conn) = self.conns.get_mut(id) {
             // Frames of a fixed length always fit; the bodies of control frames are checked where they come in.
-            let _ = frame.encode(&mut conn.outbox, u32::MAX);
+            let _ = frame.encode(conn.outbox.bytes(), u32::MAX);
             mark(&mut self.dirty, conn);
         }
     }

@@ -82,7 +82,10 @@ impl Hub {
                 (Frame::Data(data), Some(client)) => {
                     self.take_in(now, id, client, &rest[..consumed], data, &mut received)
                 }
-                _ => self.handle(now, id, &frame),
+                _ => {
+                    self.note_other(now, id, consumed);
+                    self.handle(now, id, &frame)
+                }
             };
             match next {
                 Next::Go => received.consumed += consumed,
@@ -116,6 +119,7 @@ impl Hub {
             }
             Err(IngestError::Policed(_) | IngestError::Rejected(_)) => {
                 received.hold = Hold::Penalty;
+                self.note_offence(now, id);
                 self.repay(FlowId(data.header.stream));
                 Next::Go
             }
@@ -147,7 +151,12 @@ impl Hub {
                 self.break_off(now, id, code::PROTOCOL, &problem)
             }
             (_, Frame::Control(_) | Frame::Probe(_)) if outbox_bytes > OUTBOX_READ_MAX => Next::Wait,
-            (_, Frame::Control(_)) if self.is_deaf() || !self.may_ask(id) => Next::Wait,
+            // An urgent one may send few of these, and its messages do not wait behind them.
+            (_, Frame::Control(_))
+                if self.is_deaf() && self.portion_bytes(id).is_none() || !self.may_ask(id) =>
+            {
+                Next::Wait
+            }
             (_, Frame::Control(body)) => {
                 self.news.push(Event::Control { conn: id, body: body.to_vec() });
                 Next::Go

@@ -35,6 +35,27 @@ pub(super) enum Output {
     End(String),
 }
 
+/// What the kernel watches: all that is served, and within it the connections that are read first.
+#[derive(Debug)]
+pub(super) struct Sets {
+    pub(super) all: OwnedFd,
+    pub(super) urgent: OwnedFd,
+}
+
+impl Sets {
+    /// Reports `token` in the outer set when something in the inner one is ready.
+    pub(super) fn new(token: u64) -> io::Result<Self> {
+        let all = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let urgent = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&all, &urgent, epoll::EventData::new_u64(token), epoll::EventFlags::IN)?;
+        Ok(Self { all, urgent })
+    }
+
+    fn of(&self, urgent: bool) -> &OwnedFd {
+        if urgent { &self.urgent } else { &self.all }
+    }
+}
+
 /// One socket. Its buffers have memory only while something waits in them.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -55,13 +76,15 @@ pub(super) struct Link {
     /// The kernel watches it.
     watched: bool,
     interest: epoll::EventFlags,
+    /// It is read first.
+    urgent: bool,
 }
 
 impl Link {
     /// Watches `fd` for input.
-    pub(super) fn new(id: ConnId, fd: OwnedFd, epoll: &OwnedFd) -> io::Result<Self> {
+    pub(super) fn new(id: ConnId, fd: OwnedFd, sets: &Sets) -> io::Result<Self> {
         let interest = epoll::EventFlags::IN;
-        epoll::add(epoll, &fd, epoll::EventData::new_u64(id.0), interest)?;
+        epoll::add(&sets.all, &fd, epoll::EventData::new_u64(id.0), interest)?;
         Ok(Self {
             id,
             fd,
@@ -74,6 +97,7 @@ impl Link {
             muted: None,
             watched: true,
             interest,
+            urgent: false,
         })
     }
 
@@ -92,6 +116,12 @@ impl Link {
     #[inline]
     pub(super) fn is_blocked(&self) -> bool {
         !self.unsent.is_empty()
+    }
+
+    /// Whether it may be written to now.
+    #[inline]
+    pub(super) fn is_writable(&self) -> bool {
+        !self.is_blocked() && !self.last && self.muted.is_none()
     }
 
     /// Writes `bytes` once, and keeps what the socket does not take.
@@ -140,34 +170,45 @@ impl Link {
     }
 
     /// The kernel would say again and again that the peer is gone: it is not asked before the rest is read.
-    pub(super) fn set_aside(&mut self, epoll: &OwnedFd) {
+    pub(super) fn set_aside(&mut self, sets: &Sets) {
         if std::mem::replace(&mut self.watched, false) {
-            let _ = epoll::delete(epoll, &self.fd);
+            let _ = epoll::delete(sets.of(self.urgent), &self.fd);
         }
     }
 
     /// Tells the kernel what is waited for now.
     #[inline]
-    pub(super) fn watch(&mut self, epoll: &OwnedFd) {
+    pub(super) fn watch(&mut self, sets: &Sets) {
         if !self.watched {
-            return self.watch_again(epoll);
+            return self.watch_again(sets);
         }
         let input = if self.held { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
         let output = if self.is_blocked() { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
         if self.interest != input | output {
             self.interest = input | output;
             // It is in the set for as long as it lives.
-            let _ = epoll::modify(epoll, &self.fd, epoll::EventData::new_u64(self.id.0), self.interest);
+            let data = epoll::EventData::new_u64(self.id.0);
+            let _ = epoll::modify(sets.of(self.urgent), &self.fd, data, self.interest);
         }
     }
 
     #[cold]
-    fn watch_again(&mut self, epoll: &OwnedFd) {
+    fn watch_again(&mut self, sets: &Sets) {
         if !self.held {
             self.interest = epoll::EventFlags::IN;
             let data = epoll::EventData::new_u64(self.id.0);
-            self.watched = epoll::add(epoll, &self.fd, data, self.interest).is_ok();
+            self.watched = epoll::add(sets.of(self.urgent), &self.fd, data, self.interest).is_ok();
         }
+    }
+
+    /// Has it read first, or with all the others.
+    pub(super) fn shift(&mut self, sets: &Sets, urgent: bool) {
+        if std::mem::replace(&mut self.urgent, urgent) == urgent || !self.watched {
+            return;
+        }
+        let data = epoll::EventData::new_u64(self.id.0);
+        let _ = epoll::delete(sets.of(!urgent), &self.fd);
+        self.watched = epoll::add(sets.of(urgent), &self.fd, data, self.interest).is_ok();
     }
 
     /// Nothing more will be written: the peer reads the end after all that was.

@@ -13,7 +13,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use crate::hub::{Event, Hub, News};
 
 /// Something to be done by the data thread.
-type Call = Box<dyn FnOnce(&mut Hub, Nanos) + Send>;
+pub(super) type Call = Box<dyn FnOnce(&mut Hub, Nanos) + Send>;
 
 /// The data thread does not serve calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -173,7 +173,7 @@ impl Mailbox {
     }
 
     /// At most `most` calls into `taken`, and whether to stop. Rings again for the rest.
-    pub(super) fn take_calls(&self, taken: &mut Vec<Call>, most: usize) -> Option<Nanos> {
+    pub(super) fn take_calls(&self, taken: &mut VecDeque<Call>, most: usize) -> Option<Nanos> {
         self.work.silence();
         let mut calls = lock(&self.calls);
         let count = most.min(calls.queue.len());

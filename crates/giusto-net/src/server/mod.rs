@@ -25,6 +25,7 @@ use mailbox::Mailbox;
 use turn::Turner;
 
 pub use mailbox::{Answer, Gone};
+pub(crate) use turn::Bench;
 
 /// How a server is made.
 #[derive(Clone, Debug)]
@@ -45,6 +46,10 @@ pub struct ServerConfig {
     pub turn_steps: usize,
     /// A client that breaks its offers is read once in this time.
     pub penalty_ns: Nanos,
+    /// How long the rest is served before guarded traffic is looked at again.
+    pub slice_ns: Nanos,
+    /// Quanta of guarded traffic between two writes at most.
+    pub guarded_steps: usize,
 }
 
 impl Default for ServerConfig {
@@ -58,6 +63,8 @@ impl Default for ServerConfig {
             read_bytes: 65_536,
             turn_steps: 128,
             penalty_ns: 1_000_000,
+            slice_ns: 100_000,
+            guarded_steps: 8,
         }
     }
 }

@@ -9,28 +9,35 @@ use giusto_core::id::Nanos;
 use rustix::event::epoll;
 use rustix::io::Errno;
 
-use super::link::{GONE, Input, Link, Output};
+use super::link::{GONE, Input, Link, Output, Sets};
 use super::listen::Listener;
-use crate::hub::{ConnId, Filled, Hold, Hub, code};
+use crate::hub::{ConnId, Filled, Hold, Hub, Traffic, code};
 
-/// Connections accepted in one turn.
-const ACCEPTS_MAX: usize = 64;
 /// Pause after the process has run out of file descriptors.
 const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
 /// Pause while the control plane has as many events as it may.
 const DEAF_PAUSE_NS: Nanos = 1_000_000;
-/// Bytes written to one client in one turn, but for the frame that exceeds it.
-const WRITE_BYTES: usize = 1 << 20;
-/// Datagrams read or written for one client in one turn.
+/// Datagrams written to one client in one turn.
 const DATAGRAMS_MAX: usize = 64;
+/// A datagram is worth the time in which so many bytes are written to a stream.
+const DATAGRAM_BYTES: usize = 4 << 10;
 /// A client is read with at least this much, however many others are ready.
 const SHARE_BYTES_MIN: usize = 8_192;
 /// What a shared buffer keeps when a large frame has gone.
 const BUFFER_BYTES_MAX: usize = 2 << 20;
 
+/// How much a listener is served at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Amount {
+    pub(super) accepts: usize,
+    pub(super) datagrams: usize,
+    /// Bytes of datagrams, but for the one that exceeds it.
+    pub(super) bytes: usize,
+}
+
 /// The shell around the hub: it decides nothing.
 pub(super) struct Sockets {
-    epoll: OwnedFd,
+    sets: Sets,
     listeners: Vec<Listener>,
     first_token: u64,
     /// Listeners are not watched until then.
@@ -44,10 +51,15 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    /// Watches the listeners under tokens that count down from `first_token`.
-    pub(super) fn new(read_bytes: usize, listeners: Vec<Listener>, first_token: u64) -> io::Result<Self> {
+    /// Watches the listeners under tokens that count down from `first_token`, and urgent connections under another one.
+    pub(super) fn new(
+        read_bytes: usize,
+        listeners: Vec<Listener>,
+        first_token: u64,
+        urgent_token: u64,
+    ) -> io::Result<Self> {
         let sockets = Self {
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            sets: Sets::new(urgent_token)?,
             listeners,
             first_token,
             accepts_again_ns: None,
@@ -65,7 +77,7 @@ impl Sockets {
     fn watch_listeners(&self) -> io::Result<()> {
         for (index, listener) in self.listeners.iter().enumerate() {
             let token = epoll::EventData::new_u64(self.first_token - index as u64);
-            match epoll::add(&self.epoll, listener, token, epoll::EventFlags::IN) {
+            match epoll::add(&self.sets.all, listener, token, epoll::EventFlags::IN) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -74,11 +86,19 @@ impl Sockets {
     }
 
     pub(super) fn watch_bell(&self, bell: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, bell, epoll::EventData::new_u64(token), epoll::EventFlags::IN)?)
+        Ok(epoll::add(&self.sets.all, bell, epoll::EventData::new_u64(token), epoll::EventFlags::IN)?)
     }
 
-    pub(super) fn epoll(&self) -> &OwnedFd {
-        &self.epoll
+    /// What to wait for.
+    pub(super) fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    /// Has a client read first, or with all the others.
+    pub(super) fn shift(&mut self, id: ConnId, urgent: bool) {
+        if let Some(link) = find(&mut self.links, id) {
+            link.shift(&self.sets, urgent);
+        }
     }
 
     pub(super) fn listeners(&self) -> usize {
@@ -94,12 +114,12 @@ impl Sockets {
     // --- who comes and goes
 
     /// Accepts connections, or takes datagrams.
-    pub(super) fn welcome(&mut self, now: Nanos, hub: &mut Hub, index: usize, share_bytes: usize) {
+    pub(super) fn welcome(&mut self, now: Nanos, hub: &mut Hub, index: usize, amount: Amount) {
         if let Some(Listener::Udp(socket)) = self.listeners.get(index) {
-            receive_datagrams(now, hub, socket, &mut self.input, share_bytes);
+            receive_datagrams(now, hub, socket, &mut self.input, amount);
             return;
         }
-        for _ in 0..ACCEPTS_MAX {
+        for _ in 0..amount.accepts {
             if hub.is_deaf() {
                 return self.pause_accepting(now + DEAF_PAUSE_NS);
             }
@@ -119,7 +139,7 @@ impl Sockets {
 
     fn open(&mut self, now: Nanos, hub: &mut Hub, fd: OwnedFd, address: String) {
         let Some(id) = hub.open(now, address) else { return turn_away(&fd) };
-        match Link::new(id, fd, &self.epoll) {
+        match Link::new(id, fd, &self.sets) {
             Ok(link) => {
                 if id.slot() >= self.links.len() {
                     self.links.resize_with(id.slot() + 1, || None);
@@ -133,7 +153,7 @@ impl Sockets {
     /// No descriptors or nobody who listens: asking again at once would only burn the processor.
     fn pause_accepting(&mut self, until_ns: Nanos) {
         for listener in self.listeners.iter().filter(|listener| !matches!(listener, Listener::Udp(_))) {
-            let _ = epoll::delete(&self.epoll, listener);
+            let _ = epoll::delete(&self.sets.all, listener);
         }
         self.accepts_again_ns = Some(until_ns);
     }
@@ -152,7 +172,7 @@ impl Sockets {
     pub(super) fn stop_listening(&mut self) {
         self.listeners.retain(|listener| matches!(listener, Listener::Udp(_)));
         for listener in &self.listeners {
-            let _ = epoll::delete(&self.epoll, listener);
+            let _ = epoll::delete(&self.sets.all, listener);
         }
         self.accepts_again_ns = None;
     }
@@ -170,7 +190,7 @@ impl Sockets {
             return self.drop_link(hub, id, GONE);
         }
         if let Some(link) = find(&mut self.links, id) {
-            link.set_aside(&self.epoll);
+            link.set_aside(&self.sets);
         }
     }
 
@@ -181,13 +201,18 @@ impl Sockets {
         }
         if let Some(link) = find(&mut self.links, id) {
             link.mute(reason);
-            link.watch(&self.epoll);
+            link.watch(&self.sets);
         }
     }
 
     /// Whether the client is not read at the moment.
     pub(super) fn is_held(&mut self, id: ConnId) -> bool {
         self.link(id).is_some_and(|link| link.held)
+    }
+
+    /// Whether bytes wait for the client's socket.
+    pub(super) fn is_blocked(&mut self, id: ConnId) -> bool {
+        self.link(id).is_some_and(|link| link.is_blocked())
     }
 
     /// Whether every client has got its last frame.
@@ -208,7 +233,7 @@ impl Sockets {
     pub(super) fn hold(&mut self, id: ConnId, held: bool) {
         if let Some(link) = find(&mut self.links, id) {
             link.held = held;
-            link.watch(&self.epoll);
+            link.watch(&self.sets);
         }
     }
 
@@ -221,7 +246,7 @@ impl Sockets {
         }
         for link in self.links.iter_mut().flatten() {
             link.held = true;
-            link.watch(&self.epoll);
+            link.watch(&self.sets);
         }
     }
 
@@ -274,29 +299,46 @@ impl Sockets {
                 if link.last {
                     link.shut();
                 }
-                link.watch(&self.epoll);
-                hub.mark(id);
+                link.watch(&self.sets);
+                hub.unblock(id);
             }
             Output::End(reason) => self.give_up(hub, id, reason),
         }
     }
 
     /// Writes once what waits for a client, unless its socket has not taken all of the last time.
-    pub(super) fn flush(&mut self, now: Nanos, hub: &mut Hub, id: ConnId) {
-        let Some(link) = find(&mut self.links, id) else { return };
-        if link.is_blocked() || link.last || link.muted.is_some() {
+    pub(super) fn flush(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, limit_bytes: usize) {
+        let Some(link) = find(&mut self.links, id).filter(|link| link.is_writable()) else { return };
+        if hub.datagram_address(id).is_some() {
+            send_datagrams(now, hub, &self.listeners, id, Traffic::All, limit_bytes, &mut self.output);
+        }
+        self.output.clear();
+        link.last = hub.fill(now, id, &mut self.output, limit_bytes) == Filled::Last;
+        self.write(hub, id);
+    }
+
+    /// The same for control frames, credits and guarded messages only.
+    pub(super) fn flush_guarded(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, limit_bytes: usize) {
+        if find(&mut self.links, id).is_none_or(|link| !link.is_writable()) {
             return;
         }
         if hub.datagram_address(id).is_some() {
-            send_datagrams(now, hub, &self.listeners, id, &mut self.output);
+            send_datagrams(now, hub, &self.listeners, id, Traffic::Guarded, limit_bytes, &mut self.output);
         }
         self.output.clear();
-        link.last = hub.fill(now, id, &mut self.output, WRITE_BYTES) == Filled::Last;
+        hub.fill_guarded(now, id, &mut self.output, limit_bytes);
+        self.write(hub, id);
+    }
+
+    /// Writes what is in the output buffer.
+    #[inline]
+    fn write(&mut self, hub: &mut Hub, id: ConnId) {
+        let Some(link) = find(&mut self.links, id) else { return };
         let output = if self.output.is_empty() { Output::Sent } else { link.write(&self.output) };
         match output {
             Output::Sent if link.last => link.shut(),
             Output::Sent => {}
-            Output::Kept => link.watch(&self.epoll),
+            Output::Kept => link.watch(&self.sets),
             Output::End(reason) => self.give_up(hub, id, reason),
         }
         if self.output.capacity() > BUFFER_BYTES_MAX {
@@ -329,11 +371,11 @@ fn keep(partial: &mut Vec<u8>, rest: &[u8]) {
     }
 }
 
-/// Takes datagrams of all clients together, of `share_bytes` but for the one that exceeds it.
-fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut [u8], share_bytes: usize) {
+/// Takes datagrams of all clients together, of so many bytes but for the one that exceeds it.
+fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut [u8], amount: Amount) {
     let mut bytes = 0;
-    for _ in 0..DATAGRAMS_MAX {
-        if bytes >= share_bytes {
+    for _ in 0..amount.datagrams {
+        if bytes >= amount.bytes {
             return;
         }
         match socket.recv_from(buffer) {
@@ -348,19 +390,29 @@ fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut
     }
 }
 
-fn send_datagrams(now: Nanos, hub: &mut Hub, listeners: &[Listener], id: ConnId, buffer: &mut Vec<u8>) {
+fn send_datagrams(
+    now: Nanos,
+    hub: &mut Hub,
+    listeners: &[Listener],
+    id: ConnId,
+    traffic: Traffic,
+    limit_bytes: usize,
+    buffer: &mut Vec<u8>,
+) {
     let socket = listeners.iter().find_map(|listener| match listener {
         Listener::Udp(socket) => Some(socket),
         _ => None,
     });
     let (Some(socket), Some(address)) = (socket, hub.datagram_address(id)) else { return };
-    for _ in 0..DATAGRAMS_MAX {
+    let mut bytes = 0;
+    for _ in 0..DATAGRAMS_MAX.min(limit_bytes / DATAGRAM_BYTES) {
         buffer.clear();
-        if !hub.fill_datagram(now, id, buffer) {
+        if bytes >= limit_bytes || !hub.fill_datagram(now, id, traffic, buffer) {
             return;
         }
         // Best effort: what the system does not take is lost as on the wire, and shows as a gap in the sequence.
         let _ = socket.send_to(buffer, address);
+        bytes += buffer.len();
     }
 }
 

@@ -11,15 +11,20 @@
 //! 6. **Timers**, then hand events over to the control plane.
 //!
 //! Reads and steps are a quarter of that while several clients send, since each waits for the turns of the others. A
-//! client that sends alone is read four times as much, and gets the steps to forward all of that at once.
+//! client that sends alone is read four times as much, and gets the steps to forward all of that at once. While topics
+//! are guarded, turns are those of [`guarded`].
 //! So no client, however fast, holds a turn for longer than its own bounded part. The load-driven thread takes turns
 //! while there is work; the time-driven one (S2 section IV-A) takes turns for at most `budget_ns` from each multiple of
 //! `period_ns` on, and sleeps between. However small the budget is, one client is read and a few steps are taken in each
 //! period, and no write is put off to the next one.
 
+mod bench;
+mod guarded;
+
 use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use giusto_core::id::Nanos;
@@ -27,14 +32,23 @@ use rustix::event::{Timespec, epoll};
 
 use super::ServerConfig;
 use super::listen::Listener;
-use super::mailbox::Mailbox;
+use super::mailbox::{Call, Mailbox};
 use super::pace::Pace;
-use super::sockets::Sockets;
+use super::sockets::{Amount, Sockets};
 use crate::clock;
 use crate::hub::{ConnId, Hold, Hub};
+use guarded::Rest;
+
+pub(crate) use bench::Bench;
 
 /// Calls of the control plane in one turn.
 const CALLS_MAX: usize = 256;
+/// Connections accepted in one turn.
+const ACCEPTS_MAX: usize = 64;
+/// Datagrams read in one turn.
+const DATAGRAMS_MAX: usize = 64;
+/// Bytes written to one client in one turn, but for the frame that exceeds it.
+const WRITE_BYTES: usize = 1 << 20;
 /// Sockets that one wait may report; the others come first the next time. Few at a time, so that what was read is still in
 /// the cache when it is written.
 const READY_MAX: usize = 32;
@@ -58,10 +72,14 @@ const STEPS_FACTOR_MAX: usize = 32;
 const PARTING_NS: Nanos = 100_000_000;
 /// Clients with frames that had to wait that are tried again in one turn.
 const RETRIES_MAX: usize = 64;
+/// Connections that are watched otherwise in one turn.
+const SHIFTS_MAX: usize = 16;
 /// Token of the control plane's bell.
 const BELL: u64 = u64::MAX;
+/// Token of the connections that are read first.
+const URGENT: u64 = u64::MAX - 1;
 /// Tokens of listeners count down from here.
-const LISTENERS: u64 = u64::MAX - 1;
+const LISTENERS: u64 = u64::MAX - 2;
 
 /// The data thread.
 pub(super) struct Turner {
@@ -71,6 +89,13 @@ pub(super) struct Turner {
     mailbox: Arc<Mailbox>,
     /// Sockets that the last wait reported.
     ready: Vec<(u64, epoll::EventFlags)>,
+    /// Connections to be read first that were reported.
+    urgent_ready: Vec<(u64, epoll::EventFlags)>,
+    /// Calls that were taken and not made yet.
+    calls: VecDeque<Call>,
+    /// How far the turn of the rest has come while topics are guarded, and whether it has to take one.
+    rest: Rest,
+    owes_rest: bool,
     /// Clients that have broken an offer, and when they are read again.
     penalties: VecDeque<(Nanos, ConnId)>,
     /// Clients with frames that the control plane had no room for.
@@ -98,6 +123,17 @@ fn has_time(end_ns: Nanos) -> bool {
     end_ns == Nanos::MAX || clock::now() <= end_ns
 }
 
+/// Waits for something in a set to be ready; the `ready` are that then.
+fn report(set: &OwnedFd, timeout: Option<Nanos>, ready: &mut Vec<(u64, epoll::EventFlags)>) {
+    let timeout = timeout.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
+    ready.clear();
+    let mut events = [MaybeUninit::uninit(); READY_MAX];
+    // A signal may interrupt it: then nothing is ready.
+    if let Ok((events, _)) = epoll::wait(set, &mut events, timeout.as_ref()) {
+        ready.extend(events.iter().map(|event| (event.data.u64(), event.flags)));
+    }
+}
+
 impl Turner {
     pub(super) fn new(
         hub: Hub,
@@ -105,7 +141,7 @@ impl Turner {
         listeners: Vec<Listener>,
         mailbox: Arc<Mailbox>,
     ) -> io::Result<Self> {
-        let sockets = Sockets::new(config.read_bytes * LONE_READ, listeners, LISTENERS)?;
+        let sockets = Sockets::new(config.read_bytes * LONE_READ, listeners, LISTENERS, URGENT)?;
         sockets.watch_bell(mailbox.work_fd(), BELL)?;
         Ok(Self {
             config,
@@ -113,6 +149,10 @@ impl Turner {
             sockets,
             mailbox,
             ready: Vec::with_capacity(READY_MAX),
+            urgent_ready: Vec::with_capacity(READY_MAX),
+            calls: VecDeque::new(),
+            rest: Rest::default(),
+            owes_rest: false,
             penalties: VecDeque::new(),
             busy: VecDeque::new(),
             retries: 0,
@@ -141,6 +181,13 @@ impl Turner {
     /// One turn; true if there was nothing to do.
     fn turn(&mut self, polling: bool, end_ns: Nanos) -> bool {
         let timeout = if polling || self.config.busy_poll { Some(0) } else { self.idle_ns() };
+        if self.hub.is_guarded() {
+            let idle = self.guarded_turn(timeout, end_ns);
+            self.shift();
+            return idle;
+        }
+        (self.rest, self.owes_rest) = (Rest::Read, false);
+        while self.run_call() {}
         let count = self.wait(timeout);
         self.hub.count_turn();
         let now = clock::now();
@@ -148,18 +195,37 @@ impl Turner {
         self.retry_busy(now);
         let stepped = self.step(now, end_ns);
         self.flush(polling);
-        self.expire(now);
+        self.end(now, usize::MAX);
+        self.shift();
+        count == 0 && !stepped
+    }
+
+    /// What is due by the clock, and events for the control plane.
+    fn end(&mut self, now: Nanos, penalties_max: usize) {
+        self.expire(now, penalties_max);
         if self.mailbox.hand_over(self.hub.news()) {
             // Who had to wait for the control plane can go on.
             self.retries = self.busy.len();
         }
-        count == 0 && !stepped
+    }
+
+    /// Watches connections as urgent that have become so, and others no more: a few at a time.
+    #[inline]
+    fn shift(&mut self) {
+        for _ in 0..SHIFTS_MAX {
+            let Some(id) = self.hub.pop_shift() else { return };
+            self.sockets.shift(id, self.hub.portion_bytes(id).is_some());
+        }
     }
 
     /// How long nothing will happen by itself; `None` for ever.
     fn idle_ns(&self) -> Option<Nanos> {
         let retries = self.retries > 0 && !self.hub.is_deaf();
-        if retries || self.hub.has_work() || self.hub.dirty_count() > 0 {
+        let shifts = self.hub.shift_count() > 0;
+        if retries || shifts || self.hub.has_work() || self.hub.dirty_count() > 0 {
+            return Some(0);
+        }
+        if self.hub.is_guarded() && (self.is_rest_owed() || self.hub.dirty_guarded_count() > 0) {
             return Some(0);
         }
         let penalty = self.penalties.front().map(|&(at, _)| at);
@@ -169,13 +235,7 @@ impl Turner {
 
     /// Waits for sockets; returns how many are ready.
     fn wait(&mut self, timeout: Option<Nanos>) -> usize {
-        let timeout = timeout.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
-        self.ready.clear();
-        let mut events = [MaybeUninit::uninit(); READY_MAX];
-        // A signal may interrupt it: then nothing is ready.
-        if let Ok((events, _)) = epoll::wait(self.sockets.epoll(), &mut events, timeout.as_ref()) {
-            self.ready.extend(events.iter().map(|event| (event.data.u64(), event.flags)));
-        }
+        report(&self.sockets.sets().all, timeout, &mut self.ready);
         self.ready.len()
     }
 
@@ -190,27 +250,47 @@ impl Turner {
         let mut has_read = false;
         for &(token, flags) in &ready {
             if token == BELL {
-                self.call();
+                self.take_calls();
+                while self.run_call() {}
+            } else if token == URGENT {
+                self.read_urgent();
             } else if LISTENERS - token < self.sockets.listeners() as u64 {
                 // Datagrams are everybody's: nobody is alone there.
                 let bytes = share_bytes.min(self.config.read_bytes);
-                self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize, bytes);
+                let amount = Amount { accepts: ACCEPTS_MAX, datagrams: DATAGRAMS_MAX, bytes };
+                self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize, amount);
             } else {
-                let id = ConnId(token);
-                if flags.contains(epoll::EventFlags::OUT) {
-                    self.sockets.unblock(&mut self.hub, id);
-                }
-                if flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR)
-                    && self.sockets.is_held(id)
-                {
-                    self.sockets.set_aside(&mut self.hub, id);
-                } else if flags != epoll::EventFlags::OUT && (!has_read || has_time(end_ns)) {
-                    self.receive(now, id, share_bytes);
-                    has_read = true;
-                }
+                let may_read = || !has_read || has_time(end_ns);
+                has_read |= self.attend(now, ConnId(token), flags, share_bytes, may_read);
             }
         }
+        ready.clear();
         self.ready = ready;
+    }
+
+    /// Does what the kernel has reported of a connection; whether it was read.
+    #[inline]
+    fn attend(
+        &mut self,
+        now: Nanos,
+        id: ConnId,
+        flags: epoll::EventFlags,
+        share_bytes: usize,
+        may_read: impl FnOnce() -> bool,
+    ) -> bool {
+        if flags.contains(epoll::EventFlags::OUT) {
+            self.sockets.unblock(&mut self.hub, id);
+        }
+        let is_over = flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR);
+        if is_over && self.sockets.is_held(id) {
+            self.sockets.set_aside(&mut self.hub, id);
+            return false;
+        }
+        if flags == epoll::EventFlags::OUT || !may_read() {
+            return false;
+        }
+        self.receive(now, id, share_bytes);
+        true
     }
 
     #[inline]
@@ -234,11 +314,20 @@ impl Turner {
         }
     }
 
-    fn call(&mut self) {
-        let mut calls = Vec::new();
-        self.stop_ns = self.mailbox.take_calls(&mut calls, CALLS_MAX);
-        let now = clock::now();
-        calls.into_iter().for_each(|call| call(&mut self.hub, now));
+    fn take_calls(&mut self) {
+        self.stop_ns = self.mailbox.take_calls(&mut self.calls, CALLS_MAX);
+    }
+
+    /// Makes the next call that was taken; false if there is none.
+    fn run_call(&mut self) -> bool {
+        let Some(call) = self.calls.pop_front() else { return false };
+        let start_ns = clock::now();
+        call(&mut self.hub, start_ns);
+        if self.hub.is_guarded() {
+            let longest = self.hub.longest();
+            longest.call_ns = longest.call_ns.max(clock::now() - start_ns);
+        }
+        true
     }
 
     /// Offers frames again that had to wait.
@@ -247,25 +336,33 @@ impl Turner {
             if self.hub.is_deaf() {
                 return;
             }
-            self.retries -= 1;
-            let Some(id) = self.busy.pop_front() else { continue };
-            let hold = self.sockets.offer_again(now, &mut self.hub, id);
-            self.obey(now, id, hold);
+            self.retry_one(now);
         }
+    }
+
+    fn retry_one(&mut self, now: Nanos) {
+        self.retries = self.retries.saturating_sub(1);
+        let Some(id) = self.busy.pop_front() else { return };
+        let hold = self.sockets.offer_again(now, &mut self.hub, id);
+        self.obey(now, id, hold);
+    }
+
+    /// Whether more messages may be queued for clients before they are written to.
+    #[inline]
+    fn has_room(&self) -> bool {
+        !self.hub.is_crowded() && self.hub.queued_count() < self.config.turn_steps * STEPS_FACTOR_MAX
     }
 
     /// Spends quanta; whether there was something to spend them on.
     fn step(&mut self, now: Nanos, end_ns: Nanos) -> bool {
         let (mut steps, least) = (0, self.turn_steps(now));
-        let queued_max = self.config.turn_steps * STEPS_FACTOR_MAX;
-        let has_room = |hub: &Hub| !hub.is_crowded() && hub.queued_count() < queued_max;
-        while steps < self.steps_max(least) && self.hub.has_work() && has_room(&self.hub) {
+        while steps < self.steps_max(least) && self.hub.has_work() && self.has_room() {
             let now = clock::now();
             if now > end_ns && steps > 0 {
                 break;
             }
-            let hub = &mut self.hub;
-            let _ = (0..STEPS_PER_LOOK).try_for_each(|_| (hub.step(now) && has_room(hub)).then_some(()));
+            let _ =
+                (0..STEPS_PER_LOOK).try_for_each(|_| (self.hub.step(now) && self.has_room()).then_some(()));
             steps += STEPS_PER_LOOK;
         }
         if steps > 0 {
@@ -302,21 +399,26 @@ impl Turner {
     fn flush(&mut self, timed: bool) {
         for _ in 0..self.hub.dirty_count() {
             let Some(id) = self.hub.pop_dirty() else { return };
-            if timed || !self.hub.defer(id) {
-                self.sockets.flush(clock::now(), &mut self.hub, id);
-                if !self.busy.is_empty() && self.sockets.is_held(id) {
-                    // It may have waited for that.
-                    self.retries = self.busy.len();
-                }
+            self.flush_one(clock::now(), id, timed, WRITE_BYTES);
+        }
+    }
+
+    #[inline]
+    fn flush_one(&mut self, now: Nanos, id: ConnId, timed: bool, limit_bytes: usize) {
+        if timed || !self.hub.defer(id) {
+            self.sockets.flush(now, &mut self.hub, id, limit_bytes);
+            if !self.busy.is_empty() && self.sockets.is_held(id) {
+                // It may have waited for that.
+                self.retries = self.busy.len();
             }
         }
     }
 
-    fn expire(&mut self, now: Nanos) {
-        while self.penalties.front().is_some_and(|&(at, _)| at <= now) {
-            if let Some((_, id)) = self.penalties.pop_front() {
-                self.sockets.hold(id, false);
-            }
+    fn expire(&mut self, now: Nanos, penalties_max: usize) {
+        for _ in 0..penalties_max {
+            let Some(&(_, id)) = self.penalties.front().filter(|&&(at, _)| at <= now) else { break };
+            self.penalties.pop_front();
+            self.sockets.hold(id, false);
         }
         if self.hub.next_timer().is_some_and(|at| at <= now) {
             for id in self.hub.expire(now) {
@@ -329,6 +431,9 @@ impl Turner {
     /// Forwards what is queued, says goodbye to all and waits until they have gone, for at most `drain_ns`.
     fn part(&mut self, drain_ns: Nanos) {
         let end_ns = clock::now().saturating_add(drain_ns);
+        while self.run_call() {}
+        (self.rest, self.owes_rest) = (Rest::Read, false);
+        self.hub.hand_back_dirty();
         self.sockets.stop_listening();
         self.sockets.hold_all(&mut self.hub);
         // Who has broken an offer is not read again either.
@@ -352,7 +457,8 @@ impl Turner {
             self.read(now, Nanos::MAX);
             self.step(now, Nanos::MAX);
             self.flush(false);
-            self.expire(now);
+            self.expire(now, usize::MAX);
+            self.shift();
         }
     }
 }

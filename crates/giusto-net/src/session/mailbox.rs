@@ -6,7 +6,7 @@ use std::sync::Arc;
 use giusto_core::frame::DataHeader;
 use giusto_core::id::Nanos;
 
-use super::inbox::{Inbox, Limits};
+use super::inbox::{Evicted, Inbox, Limits};
 use super::report::{Report, Watch};
 
 /// Why a note was made.
@@ -89,6 +89,30 @@ impl Mailbox {
                 tell(Occasion::Gap, breaches.lost, 0);
             }
         }
+    }
+
+    /// Puts a message that was counted into the inbox; one that does not wait there is counted as dropped.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        now: Nanos,
+        slots: (u32, u32),
+        frame: &[u8],
+        mut evicted: impl FnMut(Evicted),
+    ) -> bool {
+        let Self { inbox, reports, .. } = self;
+        let mut drop_one = |topic: u32| {
+            let report = reports.get_mut(topic as usize).and_then(Option::as_deref_mut);
+            report.into_iter().for_each(Report::count_dropped);
+        };
+        let kept = inbox.push(now, slots, frame, |gone| {
+            drop_one(gone.0);
+            evicted(gone);
+        });
+        if !kept {
+            drop_one(slots.0);
+        }
+        kept
     }
 
     /// The reports by slot of the topic.

@@ -86,6 +86,8 @@ enum State {
 pub struct Session {
     decoder: Decoder,
     state: State,
+    /// Whether the other side has spoken as a broker does.
+    is_broker: bool,
     loss: Option<Loss>,
     topics: Names,
     sources: Names,
@@ -117,6 +119,7 @@ impl Session {
         Self {
             decoder: Decoder::new(limit_bytes),
             state: State::Closed,
+            is_broker: false,
             loss: None,
             topics: Names::default(),
             sources: Names::default(),
@@ -141,6 +144,7 @@ impl Session {
     /// A connection begins: numbers mean nothing yet, flows are unbound, inboxes stay.
     pub fn begin(&mut self) {
         self.state = State::Greeting;
+        self.is_broker = false;
         self.loss = None;
         self.control.clear();
         self.replies.clear();
@@ -161,6 +165,11 @@ impl Session {
     /// Whether frames are exchanged.
     pub fn is_connected(&self) -> bool {
         self.state != State::Closed
+    }
+
+    /// Whether the other side of the last connection has said anything that only a broker says.
+    pub fn is_broker(&self) -> bool {
+        self.is_broker
     }
 
     /// Why the last connection ended, if it did not end by our own will.
@@ -220,6 +229,7 @@ impl Session {
     }
 
     fn handle(&mut self, now: Nanos, frame: Frame<'_>) {
+        self.is_broker = true;
         match (self.state, frame) {
             (State::Greeting, Frame::Hello(Hello { version: VERSION })) => self.state = State::Open,
             (State::Greeting, Frame::Hello(Hello { version })) => {
@@ -347,7 +357,7 @@ impl Session {
         for key in keys {
             let Some(mailbox) = mailboxes.get_mut(&key) else { continue };
             mailbox.count(key, now, &header, size, tallies);
-            let kept = mailbox.inbox.push(now, (topic, source), frame, |(topic, source)| {
+            let kept = mailbox.push(now, (topic, source), frame, |(topic, source)| {
                 topics.release(topic);
                 sources.release(source);
                 note(tallies, (key, topic, Occasion::Full), 1, 0);

@@ -34,6 +34,8 @@ pub struct Figures {
     pub bytes: u64,
     /// Messages that never came, from gaps in the sequence.
     pub lost: u64,
+    /// Messages that came to a full inbox, or left it for another one.
+    pub dropped: u64,
     /// Messages later than the need allows.
     pub late: u64,
     /// From the first message to the last, on the receiver's clock.
@@ -50,6 +52,7 @@ impl Figures {
         self.messages -= earlier.messages;
         self.bytes -= earlier.bytes;
         self.lost = self.lost.saturating_sub(earlier.lost);
+        self.dropped -= earlier.dropped;
         self.late -= earlier.late;
         self.span_ns -= earlier.span_ns;
         let _ = self.delays.subtract(&earlier.delays);
@@ -78,6 +81,7 @@ impl Track {
 pub(crate) struct Report {
     messages: u64,
     bytes: u64,
+    dropped: u64,
     late: u64,
     first_ns: Nanos,
     last_ns: Nanos,
@@ -114,6 +118,7 @@ impl Report {
         Some(Self {
             messages: 0,
             bytes: 0,
+            dropped: 0,
             late: 0,
             delays: Histogram::new(DIGITS).ok()?,
             first_ns: 0,
@@ -155,6 +160,11 @@ impl Report {
         breaches
     }
 
+    /// A message that was counted is not given out.
+    pub(crate) fn count_dropped(&mut self) {
+        self.dropped += 1;
+    }
+
     /// Figures since the subscription began.
     pub(crate) fn figures(&self) -> Figures {
         let lost = self.tracks.iter().map(Track::missing).fold(self.settled, u64::saturating_add);
@@ -162,6 +172,7 @@ impl Report {
             messages: self.messages,
             bytes: self.bytes,
             lost,
+            dropped: self.dropped,
             late: self.late,
             span_ns: self.last_ns - self.first_ns,
             max_ns: self.max_ns,
@@ -245,10 +256,12 @@ mod tests {
     #[test]
     fn figures_can_be_had_piece_by_piece() {
         let (mut report, _) = arrivals(Watch::default(), &[(100, 90, 0), (200, 180, 1)]);
+        report.count_dropped();
         assert_eq!(report.recent(), report.figures());
         report.count(300, &DataHeader { t_sent_ns: 270, ..DataHeader::default() }, 10, &Watch::default());
         let recent = report.recent();
-        assert_eq!((recent.messages, recent.bytes, recent.span_ns), (1, 10, 100));
+        assert_eq!((recent.messages, recent.bytes, recent.span_ns, recent.dropped), (1, 10, 100, 0));
+        assert_eq!(report.figures().dropped, 1);
         assert_eq!((recent.delays.min(), recent.delays.len()), (30, 1));
     }
 

@@ -15,8 +15,8 @@ use super::{Connection, Shared};
 use crate::errors::{Raise, exception};
 use crate::matching::parse_filter;
 
-/// `(topic, messages, bytes, lost, late, span_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns)`.
-type Row = (String, u64, u64, u64, u64, i64, u64, u64, u64, u64, u64);
+/// `(topic, came, bytes, lost, dropped, late, span_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns)`.
+type Row = (String, u64, u64, u64, u64, u64, i64, u64, u64, u64, u64, u64);
 
 /// What waits for one subscription.
 #[pyclass(frozen, subclass, module = "giusto._core")]
@@ -71,6 +71,7 @@ impl Inbox {
     }
 }
 
+/// Names with `_` are for the faces, not for whoever has a subscription.
 #[pymethods]
 impl Inbox {
     #[new]
@@ -119,6 +120,7 @@ impl Inbox {
     }
 
     /// The next message, or None if none waits.
+    #[pyo3(name = "_take")]
     fn take(&self, py: Python<'_>) -> PyResult<Option<Py<Message>>> {
         if let Some(message) = self.next(py)? {
             return Ok(Some(message));
@@ -128,6 +130,7 @@ impl Inbox {
     }
 
     /// Up to `most` of the messages that wait.
+    #[pyo3(name = "_take_many")]
     fn take_many<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyList>> {
         let taken: Vec<Message> = self.shared.net.with(|session| {
             let next = || session.take(self.key, |incoming| Message::new(py, &self.shared, &incoming));
@@ -140,6 +143,7 @@ impl Inbox {
 
     /// Calls `callback` with up to `most` messages; an exception goes to `failed(exception)`. Returns how many.
     /// What is meant for the whole program, such as `KeyboardInterrupt`, is raised.
+    #[pyo3(name = "_drain_into")]
     fn drain_into(
         &self,
         py: Python<'_>,
@@ -158,23 +162,26 @@ impl Inbox {
     }
 
     /// Lets the connection tell when something waits here.
+    #[pyo3(name = "_announce")]
     fn announce(&self) {
         self.shared.net.with(|session| session.announce(self.key));
     }
 
     /// Deliveries later than this are told as beyond their bound.
+    #[pyo3(name = "_set_bound")]
     fn set_bound(&self, bound_ns: i64) {
         self.shared.net.with(|session| session.watch(self.key, |watch| watch.bound_ns = bound_ns));
     }
 
     /// How the topics have been arriving: since the beginning, or since the last call with `recent`.
-    #[pyo3(signature = (*, recent=false))]
+    #[pyo3(name = "_figures", signature = (*, recent=false))]
     fn figures(&self, recent: bool) -> Vec<Row> {
         let figures = self.shared.net.with(|session| session.figures(self.key, recent));
         figures.into_iter().map(|(topic, figures)| row(topic.to_string(), &figures)).collect()
     }
 
     /// Ends the inbox; what waits in it is gone.
+    #[pyo3(name = "_close")]
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.shared.net.with(|session| session.close_inbox(self.key));
@@ -184,8 +191,8 @@ impl Inbox {
 
 fn row(topic: String, figures: &Figures) -> Row {
     let at = |quantile| figures.delays.value_at_quantile(quantile).min(figures.max_ns);
-    let Figures { messages, bytes, lost, late, span_ns, max_ns, .. } = *figures;
-    (topic, messages, bytes, lost, late, span_ns, at(0.5), at(0.9), at(0.99), at(0.999), max_ns)
+    let Figures { messages, bytes, lost, dropped, late, span_ns, max_ns, .. } = *figures;
+    (topic, messages, bytes, lost, dropped, late, span_ns, at(0.5), at(0.9), at(0.99), at(0.999), max_ns)
 }
 
 /// An inbox of the blocking face.
@@ -225,13 +232,13 @@ impl BlockingInbox {
                 return Ok(message);
             }
             if !inbox.wait(py, deadline_ns)? {
-                return Err(exception("TimedOut", ("receive", timeout_ns.unwrap_or_default())));
+                return Err(exception("TimedOut", ("receive", timeout_ns)));
             }
         }
     }
 
     /// Waits until something waits here, or `notify` was called since `seen`; false if not in time.
-    #[pyo3(signature = (seen, timeout_ns=None))]
+    #[pyo3(name = "_wait", signature = (seen, timeout_ns=None))]
     fn wait(this: &Bound<'_, Self>, seen: u64, timeout_ns: Option<i64>) -> PyResult<bool> {
         let (py, inbox) = (this.py(), this.as_super().get());
         inbox.shared.wait_or_notified(py, inbox.shared.deadline(timeout_ns), seen, |session| {

@@ -43,15 +43,30 @@ struct Rest {
 impl Rest {
     #[inline]
     fn new(priority: u8, attributes: Option<&Bound<'_, PyAny>>, intended_ns: Option<i64>) -> PyResult<Self> {
-        if priority > PRIORITY_MAX {
-            return Err(exception("InvalidInput", ("priority", priority, "0 to 7")));
-        }
         let attributes = match attributes {
             None => Vec::new(),
-            Some(given) => matching::encode(given.cast::<PyMapping>()?)?,
+            Some(given) => matching::encode(mapping(given)?)?,
         };
         Ok(Self { priority, attributes, intended_ns })
     }
+}
+
+/// A priority as it was given.
+#[inline]
+fn priority_of(given: &Bound<'_, PyAny>) -> PyResult<u8> {
+    match given.extract::<u8>() {
+        Ok(priority) if priority <= PRIORITY_MAX => Ok(priority),
+        _ => {
+            Err(exception("InvalidInput", ("priority", given.clone().unbind(), "a whole number from 0 to 7")))
+        }
+    }
+}
+
+/// Attributes as they were given.
+fn mapping<'a, 'py>(given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyMapping>> {
+    let expected = "a mapping of names to values";
+    let refuse = |_| exception("InvalidInput", ("attributes", given.clone().unbind(), expected));
+    given.cast::<PyMapping>().map_err(refuse)
 }
 
 impl Publisher {
@@ -102,6 +117,7 @@ impl Publisher {
         rest: &Rest,
         payloads: impl Iterator<Item = &'a [u8]>,
     ) -> PyResult<(usize, bool)> {
+        self.shared.check_open()?;
         let mut count = 0;
         let frames = payloads.map_while(|payload| {
             let Taken::Credit { number, .. } = self.flow.take() else { return None };
@@ -135,9 +151,8 @@ impl Publisher {
         py: Python<'_>,
         rest: &Rest,
         payload: &[u8],
-        timeout: Option<&Bound<'_, PyAny>>,
+        timeout_ns: Option<i64>,
     ) -> PyResult<()> {
-        let timeout_ns = timeout_ns(py, timeout)?;
         let deadline_ns = self.shared.deadline(timeout_ns);
         loop {
             self.wait_credit(py, timeout_ns, deadline_ns)?;
@@ -207,6 +222,7 @@ impl Publisher {
 
     /// The broker knows the flow under this number; without credit for datagrams, which have none. A publisher
     /// that was closed stays so.
+    #[pyo3(name = "_bind")]
     fn bind(&self, number: u32, credit: u32) {
         let credit = (!self.shared.net.has_datagrams()).then_some(credit);
         self.shared.net.with(|session| {
@@ -240,7 +256,7 @@ impl Publisher {
         &self,
         py: Python<'_>,
         payload: &Bound<'_, PyAny>,
-        priority: u8,
+        #[pyo3(from_py_with = priority_of)] priority: u8,
         attributes: Option<&Bound<'_, PyAny>>,
         intended_ns: Option<i64>,
     ) -> PyResult<bool> {
@@ -261,7 +277,7 @@ impl Publisher {
         py: Python<'_>,
         payloads: Vec<Bound<'_, PyAny>>,
         start: usize,
-        priority: u8,
+        #[pyo3(from_py_with = priority_of)] priority: u8,
         attributes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let rest = Rest::new(priority, attributes, None)?;
@@ -276,6 +292,7 @@ impl Publisher {
     }
 
     /// Ends the publisher: whoever waits for credit gets `Closed`.
+    #[pyo3(name = "_close")]
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.shared.net.with(|session| session.release_flow(&self.flow));
@@ -327,12 +344,13 @@ impl BlockingPublisher {
     fn publish(
         this: &Bound<'_, Self>,
         payload: &Bound<'_, PyAny>,
-        priority: u8,
+        #[pyo3(from_py_with = priority_of)] priority: u8,
         attributes: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
         intended_ns: Option<i64>,
     ) -> PyResult<()> {
         let (py, publisher) = (this.py(), this.as_super().get());
+        let timeout_ns = timeout_ns(py, timeout)?;
         let rest = Rest::new(priority, attributes, intended_ns)?;
         let payload = publisher.payload(payload)?;
         publisher.check_size(&rest, payload.as_bytes())?;
@@ -342,7 +360,7 @@ impl BlockingPublisher {
         if publisher.send(py, now, &rest, std::iter::once(payload.as_bytes()))? == 1 {
             return Ok(());
         }
-        publisher.send_later(py, &rest, payload.as_bytes(), timeout)
+        publisher.send_later(py, &rest, payload.as_bytes(), timeout_ns)
     }
 
     /// Publishes many payloads with as few system calls as possible. `timeout` is for each wait for credit.
@@ -350,11 +368,12 @@ impl BlockingPublisher {
     fn publish_many(
         this: &Bound<'_, Self>,
         payloads: &Bound<'_, PyAny>,
-        priority: u8,
+        #[pyo3(from_py_with = priority_of)] priority: u8,
         attributes: Option<&Bound<'_, PyAny>>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let (py, publisher) = (this.py(), this.as_super().get());
+        let timeout_ns = timeout_ns(py, timeout)?;
         let rest = Rest::new(priority, attributes, None)?;
         let payloads: Vec<Bound<'_, PyBytes>> =
             payloads.try_iter()?.map(|payload| publisher.payload(&payload?)).collect::<PyResult<_>>()?;
@@ -364,7 +383,6 @@ impl BlockingPublisher {
         while let Some(left) = payloads.get(sent..).filter(|left| !left.is_empty()) {
             let count = publisher.send(py, publisher.shared.net.now(), &rest, portion(left))?;
             if count == 0 {
-                let timeout_ns = timeout_ns(py, timeout)?;
                 publisher.wait_credit(py, timeout_ns, publisher.shared.deadline(timeout_ns))?;
             }
             sent += count;
@@ -398,12 +416,13 @@ impl AsyncPublisher {
     fn publish<'py>(
         this: &Bound<'py, Self>,
         payload: &Bound<'py, PyAny>,
-        priority: u8,
+        #[pyo3(from_py_with = priority_of)] priority: u8,
         attributes: Option<&Bound<'py, PyAny>>,
         timeout: Option<&Bound<'py, PyAny>>,
         intended_ns: Option<i64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, publisher) = (this.py(), this.as_super().get());
+        timeout_ns(py, timeout)?;
         if publisher.try_publish(py, payload, priority, attributes, intended_ns)? {
             let done = DONE.get_or_try_init(py, || Py::new(py, Done {}))?;
             return Ok(done.bind(py).clone().into_any());

@@ -14,7 +14,7 @@ import typer
 
 from giusto.cli import options
 from giusto.cli.exits import guarded
-from giusto.errors import GiustoError
+from giusto.errors import GiustoError, InvalidInput
 
 EXAMPLES = """\b
 Examples:
@@ -25,6 +25,7 @@ Examples:
 
 @guarded
 def bench(
+    context: typer.Context,
     address: options.Address = options.ADDRESS,
     local: Annotated[
         bool,
@@ -66,6 +67,9 @@ def bench(
     from giusto.cli.bench.plan import plan, report, show
     from giusto.cli.bench.subscriber import measure
 
+    source = context.get_parameter_source("address")
+    if local and source is not None and source.name == "COMMANDLINE":
+        raise InvalidInput("--address", address, "either --local or --address")
     asked = {
         "rate": rate,
         "duration": duration,

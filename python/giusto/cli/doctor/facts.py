@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import re
@@ -166,17 +167,23 @@ def port_state(address: str) -> str:
         raise InvalidInput("--port", address, "host:port, with a port from 1 to 65535")
     host = host.strip("[]")
     try:
-        with socket.create_connection((host, port), timeout=0.5) as stranger:
-            return "broker" if is_broker(stranger) else "taken"
-    except ConnectionRefusedError:
-        pass
-    except OSError as error:
-        return error.strerror or str(error)
-    try:
         with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET):
             return "free"
     except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return taken_by(host, port)
+        if error.errno == errno.EADDRNOTAVAIL:
+            return "not an address of this machine"
         return error.strerror or str(error)
+
+
+def taken_by(host: str, port: int) -> str:
+    """Who has a port of this machine: `broker` or `taken`."""
+    try:
+        with socket.create_connection((host, port), timeout=0.5) as stranger:
+            return "broker" if is_broker(stranger) else "taken"
+    except OSError:
+        return "taken"
 
 
 def is_broker(stranger: socket.socket) -> bool:

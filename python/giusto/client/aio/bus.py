@@ -20,11 +20,11 @@ from giusto.client.aio.subscription import BATCH, Subscription
 from giusto.client.aio.waiter import Waiters
 from giusto.client.entity import announcement, interest
 from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, unreachable, weak_hook
+from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, not_connected, weak_hook
 from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.client.report import Periods, Report
 from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
-from giusto.errors import Closed, GiustoError, TimedOut, Unreachable
+from giusto.errors import Closed, GiustoError, TimedOut
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
@@ -54,9 +54,7 @@ class Bus(AnyBus):
             self._connected = await self._run(operation.connect(self._native, self.name))
         except BaseException as error:
             self._end("never connected", 0)
-            if isinstance(error, Unreachable):
-                raise unreachable(error) from None
-            raise
+            raise not_connected(error, self) from None
         self.name = self._connected.name
         return self
 
@@ -217,7 +215,9 @@ class Bus(AnyBus):
             yield self.recent_reports()
 
     def on_report(self, callback: Callable[[list[Report]], object], every: Duration = 1) -> None:
-        """Call back with the reports of each period."""
+        """Call back with the reports of each period; once for a bus."""
+        duration_ns(every, "every", least_ns=1)
+        self._take_reports()
 
         async def call() -> None:
             async for reports in self.reports(every):
@@ -260,6 +260,7 @@ class Bus(AnyBus):
 
     async def _run(self, steps: Operation[_Result]) -> _Result:
         """Drive an operation to its end."""
+        self._check_process()
         outcome: object = None
         problem: BaseException | None = None
         while True:
@@ -367,8 +368,8 @@ class Bus(AnyBus):
                 continue
             if subscription.callback is None:
                 subscription._waiters.wake()
-            elif subscription.drain_into(subscription.callback, failed, BATCH) == BATCH:
-                subscription.announce()
+            elif subscription._drain_into(subscription.callback, failed, BATCH) == BATCH:
+                subscription._announce()
                 self._loop.call_soon(self._dispatch)
 
     def _attend(self) -> None:
@@ -380,7 +381,7 @@ class Bus(AnyBus):
 
     def _lose(self, loss: tuple[str, int, int]) -> None:
         self._unwatch()
-        reason = self._note_loss(loss)
+        reason = self._note_loss(loss, again=self._restoring is not None)
         if self._restoring is not None or self._ended is not None:
             return
         if self._connected is None or not self._reconnects:

@@ -9,10 +9,12 @@ from giusto import _core
 from giusto.client import operation
 from giusto.client.entity import Announcement, AnyPublisher
 from giusto.contract import Duration, duration_ns
-from giusto.errors import Closed, QueueFull
+from giusto.errors import Closed, QueueFull, TimedOut
 
 if TYPE_CHECKING:
     from giusto.client.aio.bus import Bus
+
+AWAY = "the connection is lost and not yet restored"
 
 
 class Publisher(AnyPublisher, _core.AsyncPublisher):
@@ -25,7 +27,7 @@ class Publisher(AnyPublisher, _core.AsyncPublisher):
     def __init__(self, bus: Bus, made_from: Announcement) -> None:
         self._bus = bus
         self._is_over = False
-        self.describe(made_from)
+        self._describe(made_from)
 
     async def publish_many(
         self,
@@ -54,18 +56,23 @@ class Publisher(AnyPublisher, _core.AsyncPublisher):
         timeout_ns = None if timeout is None else duration_ns(timeout, "timeout")
         if timeout_ns == 0:
             if self.flow is None:
-                raise Closed("the connection is lost and not yet restored")
+                raise Closed(AWAY)
             raise QueueFull(self.flow, self.offer.queue)
         what = "publish: no credit from the broker" if self.credit <= 0 else "publish: no room to send"
-        await self._bus._wait(self._is_waiting_over, what, timeout_ns)
+        try:
+            await self._bus._wait(self._is_waiting_over, what, timeout_ns)
+        except TimedOut:
+            if self.flow is None:
+                raise Closed(AWAY) from None
+            raise
 
     def _is_waiting_over(self) -> bool:
         return self._is_over or (self.credit > 0 and self._bus._has_room())
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """End the publisher: whoever waits to publish gets `Closed`."""
         self._is_over = True
-        super().close()
+        super()._close()
         self._bus._changed()
 
     async def unadvertise(self) -> None:

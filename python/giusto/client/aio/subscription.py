@@ -41,13 +41,13 @@ class Subscription(AnySubscription, _core.Inbox):
         self._ready: Iterator[_core.Message] = iter([])
         self._waiters = Waiters()
         self._is_over = False
-        self.describe(made_from, bus._native.now)
-        self.announce()
+        self._describe(made_from, bus._native.now)
+        self._announce()
 
     async def receive(self, timeout: Duration | None = None) -> _core.Message:
         """The next message. Raises `TimedOut` if none comes in time."""
         while True:
-            message = next(self._ready, None) or self.take()
+            message = next(self._ready, None) or self._take()
             if message is not None:
                 return message
             await self._wait_message(timeout)
@@ -60,7 +60,7 @@ class Subscription(AnySubscription, _core.Inbox):
             except TimedOut:
                 return []
         ready = list(islice(self._ready, most))
-        return ready + self.take_many(most - len(ready))
+        return ready + self._take_many(most - len(ready))
 
     def available(self) -> int:
         """How many messages can be received without waiting."""
@@ -78,7 +78,7 @@ class Subscription(AnySubscription, _core.Inbox):
                 yield message
             if ready is not self._ready:
                 continue  # Another task has taken the next batch.
-            batch = self.take_many(BATCH)
+            batch = self._take_many(BATCH)
             self._ready = iter(batch)
             if len(batch) == BATCH:
                 full += 1
@@ -107,10 +107,10 @@ class Subscription(AnySubscription, _core.Inbox):
         """End the subscription; iterations over it end."""
         await self._bus._run(operation.unsubscribe(self._bus._ledger, self))
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """End the inbox: what waits in it is gone, and so is who waits for more."""
         self._is_over = True
-        super().close()
+        super()._close()
         self.purge()
         self._waiters.wake()
 

@@ -60,7 +60,7 @@ class Task(NamedTuple):
         found = sum(stream.passed_ns(span_ns) for stream in self.streams)
         if self.period_ns is None:
             return found
-        return min(found, (span_ns // self.period_ns + 1) * self.together.quantum_ns)
+        return min(found, (span_ns // self.period_ns + 1) * self.together.quantum_ns + self.together.lump_ns)
 
 
 class Edf:

@@ -48,11 +48,11 @@ def deadline_of(record: Record) -> int:
 class Virtual(Curve):
     """t_c of one rate and deadline, from the sum of services of every rate."""
 
-    def __init__(self, rate: int, deadline: int, services: Counter[int]) -> None:
+    def __init__(self, rate: int, deadline: int, services: Counter[int], lumps_ns: int = 0) -> None:
         self.own = rate
         self.extent = (deadline + ROUNDING_TICKS) * rate
         self.services = services.items()
-        self.floor_ns = sum(services.values())
+        self.floor_ns = lumps_ns + sum(services.values())
         self.cycle_ns = sum(other * ns for other, ns in self.services)
 
     def work_ns(self, j: int) -> int:
@@ -74,6 +74,7 @@ class Fair(Shelved[tuple[int, int]]):
         self.setting = setting
         self.services: Counter[int] = Counter()
         self.topics: Counter[int] = Counter()
+        self.lumps_ns = 0
 
     def check(self, record: Record) -> None:
         """As in the core."""
@@ -88,6 +89,7 @@ class Fair(Shelved[tuple[int, int]]):
         together = Together.of(record)
         self.topics[rate_of(record)] += 1
         self.services[rate_of(record)] += together.quantum_ns if together else 0
+        self.lumps_ns += together.lump_ns if together else 0
         if together and record.promise_ns is not None:
             self.keep(kind_of(record), together.quanta, self.lane(record, together))
 
@@ -96,6 +98,7 @@ class Fair(Shelved[tuple[int, int]]):
         together, rate = Together.of(record), rate_of(record)
         self.topics[rate] -= 1
         self.services[rate] -= together.quantum_ns if together else 0
+        self.lumps_ns -= together.lump_ns if together else 0
         if self.topics[rate] == 0:
             del self.topics[rate], self.services[rate]
         if together and record.promise_ns is not None:
@@ -111,7 +114,7 @@ class Fair(Shelved[tuple[int, int]]):
 
     def curve(self, kind: tuple[int, int]) -> Curve:
         """Of one rate and deadline."""
-        return Virtual(*kind, self.services)
+        return Virtual(*kind, self.services, self.lumps_ns)
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """(V2) of the topic that the flow belongs to."""

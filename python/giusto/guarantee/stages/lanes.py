@@ -16,6 +16,7 @@ from giusto.guarantee.record import Record
 class Together:
     """The flows of a topic as one: burst and rate in parts of ONE messages, the longest message and quantum.
 
+    Of a run of quanta only the first message may be cut, so that the largest `lump_ns` counts once.
     `burst_ns` and `load` are the service that they bring, at once and in parts of the time.
     """
 
@@ -23,6 +24,7 @@ class Together:
     rate: int
     quanta: int
     quantum_ns: int
+    lump_ns: int
     size_bytes: int
     burst_ns: int
     load: int
@@ -38,12 +40,10 @@ class Together:
             sum(bursts),
             sum(parts(stream.supply.count, stream.supply.period_ns) for stream in streams),
             max(stream.quanta for stream in streams),
-            max(stream.serve_ns for stream in streams),
+            max(stream.quantum_ns for stream in streams),
+            max(stream.lump_ns for stream in streams),
             max(stream.supply.size_bytes for stream in streams),
-            sum(
-                of(burst, stream.quanta * stream.serve_ns)
-                for burst, stream in zip(bursts, streams, strict=True)
-            ),
+            sum(of(burst, stream.message_ns) for burst, stream in zip(bursts, streams, strict=True)),
             sum(stream.serve_load for stream in streams),
         )
 

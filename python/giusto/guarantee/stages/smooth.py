@@ -6,11 +6,12 @@ so that t_c(n) = e + the most work between the starts of two cells that are n ap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, islice
 from math import gcd
 from operator import sub
+from typing import NamedTuple
 
 from giusto.errors import InvalidInput
 from giusto.guarantee import smooth
@@ -20,7 +21,14 @@ from giusto.guarantee.model import Setting
 from giusto.guarantee.record import Record
 from giusto.guarantee.stages.shelved import Curve, Shelved
 from giusto.guarantee.stages.stage import Response
-from giusto.guarantee.stages.weights import cell_ns, check_weight, flow_lane, promised_lanes, weight_of
+from giusto.guarantee.stages.weights import (
+    cell_ns,
+    check_weight,
+    flow_lane,
+    lumps_ns,
+    promised_lanes,
+    weight_of,
+)
 from giusto.guarantee.stream import Stream
 
 CELLS_MAX = 1 << 17
@@ -70,24 +78,38 @@ def positions(weights: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[tuple[in
 class Table:
     """The cycle as it is now: the cells of each topic with the work before them."""
 
-    def __init__(self, topics: dict[str, Record], empty_ns: int) -> None:
-        self.empty_ns = empty_ns
-        order = sorted(topics, key=lambda name: place(topics[name]))
+    def __init__(self, topics: Mapping[str, Topic], empty_ns: int) -> None:
+        self.empty_ns = empty_ns + sum(topic.lumps_ns for topic in topics.values())
+        order = sorted(topics, key=lambda name: topics[name].place)
         self.number = {name: i for i, name in enumerate(order)}
-        table, self.cells = positions(tuple(weight_of(topics[name]) for name in order))
-        lengths = [cell_ns(topics[name]) for name in order]
+        table, self.cells = positions(tuple(topics[name].weight for name in order))
+        lengths = [topics[name].cell_ns for name in order]
         self.before = list(accumulate((lengths[topic] for topic in table), initial=0))
+        self.known: dict[str, Places] = {}
 
     def places(self, topic: str) -> Places:
         """Of one topic."""
-        before = [self.before[cell] for cell in self.cells[self.number[topic]]]
-        return Places(before, self.before[-1], self.empty_ns)
+        found = self.known.get(topic)
+        if found is None:
+            before = [self.before[cell] for cell in self.cells[self.number[topic]]]
+            found = self.known[topic] = Places(before, self.before[-1], self.empty_ns)
+        return found
 
 
-def place(record: Record) -> tuple[int, str]:
-    """The order of topics in the data plane."""
-    number = record.allotted.place if record.allotted else None
-    return -1 if number is None else number, record.name
+class Topic(NamedTuple):
+    """What the table needs of a topic; `place` is its order in the data plane."""
+
+    place: tuple[int, str]
+    weight: int
+    cell_ns: int
+    lumps_ns: int
+
+    @classmethod
+    def of(cls, record: Record) -> Topic:
+        """From its share and its flows."""
+        number = record.allotted.place if record.allotted else None
+        place = (-1 if number is None else number, record.name)
+        return cls(place, weight_of(record), cell_ns(record), lumps_ns(record))
 
 
 class Smooth(Shelved[str]):
@@ -96,7 +118,7 @@ class Smooth(Shelved[str]):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         self.setting = setting
-        self.topics: dict[str, Record] = {}
+        self.topics: dict[str, Topic] = {}
         self.known: Table | None = None
 
     def check(self, record: Record) -> None:
@@ -105,7 +127,7 @@ class Smooth(Shelved[str]):
 
     def put(self, record: Record) -> None:
         """One topic more."""
-        self.topics[record.name] = record
+        self.topics[record.name] = Topic.of(record)
         self.known = None
         for stream, lane in promised_lanes(record, self.setting):
             self.keep(record.name, stream.quanta, lane)
@@ -130,14 +152,14 @@ class Smooth(Shelved[str]):
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """(T4) of one flow."""
-        lane = flow_lane(record, stream, self.setting)
+        lane = flow_lane(weight_of(record), 0, stream, self.setting)
         return self.curve(record.name).response(lane, delay, stream.quanta, "T4")
 
     def topic_share(self, record: Record) -> float:
         """w_k / Σ w."""
-        return weight_of(record) / sum(map(weight_of, self.topics.values()))
+        return weight_of(record) / sum(topic.weight for topic in self.topics.values())
 
     def client_share(self, record: Record, stream: Stream) -> float:
         """One quantum in each cell of its topic."""
         places = self.curve(record.name)
-        return places.own * stream.serve_ns / places.cycle_ns
+        return places.own * stream.quantum_ns / places.cycle_ns

@@ -19,7 +19,14 @@ from giusto.guarantee.model import Setting
 from giusto.guarantee.record import Record
 from giusto.guarantee.stages.shelved import Curve, Shelved
 from giusto.guarantee.stages.stage import Response
-from giusto.guarantee.stages.weights import cell_ns, check_weight, flow_lane, promised_lanes, weight_of
+from giusto.guarantee.stages.weights import (
+    cell_ns,
+    check_weight,
+    flow_lane,
+    lumps_ns,
+    promised_lanes,
+    weight_of,
+)
 from giusto.guarantee.stream import Stream
 
 
@@ -57,6 +64,7 @@ class Twrr(Shelved[int]):
         self.setting = setting
         self.cells: Counter[int] = Counter()
         self.topics: Counter[int] = Counter()
+        self.lumps_ns = 0
 
     def check(self, record: Record) -> None:
         """The weight."""
@@ -66,6 +74,7 @@ class Twrr(Shelved[int]):
         """One topic more."""
         weight = weight_of(record)
         self.cells[weight] += cell_ns(record)
+        self.lumps_ns += lumps_ns(record)
         self.topics[weight] += 1
         for stream, lane in promised_lanes(record, self.setting):
             self.keep(weight, stream.quanta, lane)
@@ -74,6 +83,7 @@ class Twrr(Shelved[int]):
         """One topic less."""
         weight = weight_of(record)
         self.cells[weight] -= cell_ns(record)
+        self.lumps_ns -= lumps_ns(record)
         self.topics[weight] -= 1
         if self.topics[weight] == 0:
             del self.topics[weight], self.cells[weight]
@@ -82,11 +92,11 @@ class Twrr(Shelved[int]):
 
     def curve(self, kind: int) -> Curve:
         """Of one weight."""
-        return Cycle(kind, gcd(*self.topics), self.cells, self.setting.costs.step.fixed_ns)
+        return Cycle(kind, gcd(*self.topics), self.cells, self.setting.costs.step.fixed_ns + self.lumps_ns)
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """(T4) of one flow."""
-        lane = flow_lane(record, stream, self.setting)
+        lane = flow_lane(weight_of(record), 0, stream, self.setting)
         return self.curve(weight_of(record)).response(lane, delay, stream.quanta, "T4")
 
     def topic_share(self, record: Record) -> float:
@@ -97,4 +107,4 @@ class Twrr(Shelved[int]):
     def client_share(self, record: Record, stream: Stream) -> float:
         """One quantum in each cell of its topic."""
         total = sum(weight * ns for weight, ns in self.cells.items())
-        return weight_of(record) * stream.serve_ns / total
+        return weight_of(record) * stream.quantum_ns / total

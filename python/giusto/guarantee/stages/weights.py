@@ -31,7 +31,12 @@ def check_weight(record: Record) -> None:
 
 def cell_ns(record: Record) -> int:
     """C_m: one quantum of each client."""
-    return sum(stream.serve_ns for stream in record.streams.values())
+    return sum(stream.quantum_ns for stream in record.streams.values())
+
+
+def lumps_ns(record: Record) -> int:
+    """What messages of several quanta add to that, once."""
+    return sum(stream.lump_ns for stream in record.streams.values())
 
 
 def budget_ns(setting: Setting, promise_ns: int, size_bytes: int) -> int:
@@ -39,23 +44,24 @@ def budget_ns(setting: Setting, promise_ns: int, size_bytes: int) -> int:
     return promise_ns - setting.link_in.ns(size_bytes) - setting.link_out.ns(size_bytes)
 
 
-def flow_lane(record: Record, stream: Stream, setting: Setting) -> Lane:
+def flow_lane(weight: int, promise_ns: int, stream: Stream, setting: Setting) -> Lane:
     """The lane of one flow. (T4): a whole cycle later everything is at most as much later as the arrivals."""
-    supply, weight = stream.supply, weight_of(record)
+    supply, first = stream.supply, stream.first
     return Lane(
         supply.client,
         supply.topic,
-        stream.first,
-        stream.first + min(weight, SPAN),
+        first,
+        first + min(weight, SPAN),
         weight > SPAN or setting.budget_ns > 0,
         parts(supply.count, supply.period_ns),
-        budget_ns(setting, record.promise_ns or 0, supply.size_bytes),
+        budget_ns(setting, promise_ns, supply.size_bytes),
         stream.arrival_ns,
     )
 
 
 def promised_lanes(record: Record, setting: Setting) -> Iterator[tuple[Stream, Lane]]:
     """The lanes that something was promised to."""
-    if record.promise_ns is not None:
+    weight, promise_ns = weight_of(record), record.promise_ns
+    if promise_ns is not None:
         for stream in record.streams.values():
-            yield stream, flow_lane(record, stream, setting)
+            yield stream, flow_lane(weight, promise_ns, stream, setting)

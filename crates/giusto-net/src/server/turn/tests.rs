@@ -1,11 +1,13 @@
 //! Turns taken one by one.
 
+mod guarded;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use giusto_core::engine::{Need, Offer};
-use giusto_core::frame::{Data, DataHeader, Frame, Hello, VERSION};
+use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, Hello, VERSION};
 use giusto_core::id::FlowId;
 use giusto_core::input::Share;
 use giusto_core::policer::Limit;

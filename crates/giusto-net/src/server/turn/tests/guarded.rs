@@ -1,0 +1,195 @@
+//! Turns while topics are guarded, taken one by one: actions are counted, not time.
+
+use giusto_core::policer::Burst;
+
+use super::*;
+
+/// Every slice is one action.
+fn one_action() -> ServerConfig {
+    ServerConfig { slice_ns: 0, ..ServerConfig::default() }
+}
+
+/// Much at once, and more at once again.
+const LOOSE: Limit = Limit { count: 1, period_ns: 1, burst: Burst::messages(64), jitter_ns: 0 };
+
+/// A limited flow on a guarded topic.
+fn guard(rig: &mut Rig, conn: ConnId, limit: Limit) -> FlowId {
+    let hub = &mut rig.turner.hub;
+    let topic = hub.declare("guarded", Share::default()).unwrap();
+    assert!(hub.guard(topic, true).unwrap());
+    let bounds = Bounds { capacity: 64, limit_bytes: 1 << 10 };
+    let flow = hub.advertise(conn, topic, &Offer { bounds, limit: Some(limit) }).unwrap();
+    rig.turner.shift();
+    flow
+}
+
+/// Waits until an urgent connection has something, and takes no turn meanwhile.
+fn await_urgent(rig: &Rig) {
+    let (start, mut ready) = (Instant::now(), Vec::new());
+    while ready.is_empty() {
+        report(&rig.turner.sockets.sets().urgent, Some(1_000_000), &mut ready);
+        assert!(start.elapsed() < WATCHDOG);
+    }
+}
+
+/// Payloads of the data frames that have come.
+fn payloads(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Vec<Vec<u8>> {
+    stream.set_nonblocking(true).unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        bytes.extend_from_slice(&buffer[..count]);
+    }
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Ok(Decoded::Frame { frame, consumed }) = Decoder::default().decode(&bytes[at..]) {
+        if let Frame::Data(data) = frame {
+            found.push(data.payload.to_vec());
+        }
+        at += consumed;
+    }
+    found
+}
+
+#[test]
+fn a_flood_makes_a_guarded_message_wait_for_one_action_and_no_more() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (mut publisher, conn) = rig.client("publisher");
+    let (mut subscriber, reader) = rig.client("subscriber");
+    let mut flooders: Vec<_> = (0..40).map(|n| rig.client(&format!("flooder {n}"))).collect();
+    let rest = rig.turner.hub.declare("rest", Share::default()).unwrap();
+    for (stream, id) in &mut flooders {
+        let flow = rig.turner.hub.advertise(*id, rest, &Offer::default()).unwrap();
+        stream.write_all(&messages(flow, 200, &[0; 200])).unwrap();
+    }
+    rig.turner.hub.subscribe(reader, "guarded", None, &Need::default()).unwrap();
+    let guarded = guard(&mut rig, conn, LOOSE);
+    rig.until("the rest is under way", |turner| turner.hub.has_rest());
+    let mut bytes = Vec::new();
+    for round in 0..20 {
+        publisher.write_all(&messages(guarded, 1, format!("{round}").as_bytes())).unwrap();
+        await_urgent(&rig);
+        let before = rig.turner.hub.totals().delivered;
+        rig.turner.turn(true, Nanos::MAX);
+        assert_eq!(rig.turner.hub.totals().delivered, before + 1);
+        // One action of the rest, unless its turn is over with that.
+        rig.turner.turn(true, Nanos::MAX);
+    }
+    let start = Instant::now();
+    while payloads(&mut subscriber, &mut bytes).len() < 20 {
+        assert!(start.elapsed() < WATCHDOG);
+    }
+    assert!(rig.turner.hub.has_rest());
+}
+
+#[test]
+fn a_slice_without_time_is_one_action_and_the_next_goes_on_where_it_ended() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (conn, subscriber) = (rig.bare_client("publisher"), rig.bare_client("subscriber"));
+    let flow = rig.flow(conn, 64, None);
+    let other = rig.bare_client("other");
+    guard(&mut rig, other, LOOSE);
+    rig.subscribe(subscriber);
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    rig.turner.hub.receive(0, conn, &messages(flow, 10, b"x"));
+    for selected in 1..=10 {
+        while rig.turner.hub.totals().selected < selected {
+            rig.turner.turn(true, Nanos::MAX);
+        }
+        assert_eq!(rig.turner.hub.totals().selected, selected);
+    }
+}
+
+#[test]
+fn an_urgent_connection_is_read_before_the_others() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (mut other, other_conn) = rig.client("other");
+    let (mut publisher, conn) = rig.client("publisher");
+    let flow = rig.flow(other_conn, 64, None);
+    let guarded = guard(&mut rig, conn, LOOSE);
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    other.write_all(&messages(flow, 1, b"x")).unwrap();
+    publisher.write_all(&messages(guarded, 1, b"x")).unwrap();
+    let start = Instant::now();
+    while rig.turner.wait(Some(0)) < 2 {
+        assert!(start.elapsed() < WATCHDOG);
+    }
+    assert!(!rig.turner.turn(true, Nanos::MAX));
+    assert_eq!((rig.turner.hub.totals().ingested, rig.turner.hub.totals().selected), (1, 1));
+    assert_eq!(rig.turner.last_read.0, conn);
+    rig.until("the other is read", |turner| turner.hub.totals().ingested == 2);
+}
+
+#[test]
+fn who_breaks_an_offer_is_read_with_the_rest_until_its_probation_is_over() {
+    let mut rig = Rig::tcp();
+    let (mut publisher, conn) = rig.client("publisher");
+    let guarded = guard(&mut rig, conn, Limit::min_sep(1_000_000_000_000));
+    publisher.write_all(&messages(guarded, 2, b"x")).unwrap();
+    rig.until("it is policed", |turner| turner.hub.totals().policed == 1);
+    assert_eq!(rig.turner.hub.portion_bytes(conn), None);
+    publisher.write_all(&messages(guarded, 1, b"x")).unwrap();
+    rig.until("it is reported with all", |turner| {
+        turner.ready.iter().any(|&(token, _)| token == conn.0) || turner.hub.totals().policed == 2
+    });
+    rig.until("it is urgent again", |turner| turner.hub.portion_bytes(conn).is_some());
+}
+
+#[test]
+fn when_nothing_is_guarded_any_more_everything_goes_on_as_before() {
+    let mut rig = Rig::tcp();
+    let (mut publisher, conn) = rig.client("publisher");
+    let (mut subscriber, reader) = rig.client("subscriber");
+    rig.subscribe(reader);
+    let flow = guard(&mut rig, conn, LOOSE);
+    publisher.write_all(&messages(flow, 1, b"a")).unwrap();
+    rig.until("it is out", |turner| turner.hub.totals().delivered == 1);
+    let topic = giusto_core::id::TopicId(0);
+    assert!(rig.turner.hub.guard(topic, false).unwrap());
+    publisher.write_all(&messages(flow, 1, b"b")).unwrap();
+    rig.until("it is out", |turner| turner.hub.totals().delivered == 2);
+    let (start, mut bytes) = (Instant::now(), Vec::new());
+    while payloads(&mut subscriber, &mut bytes).len() < 2 {
+        assert!(start.elapsed() < WATCHDOG);
+    }
+    assert_eq!(payloads(&mut subscriber, &mut bytes), [b"a", b"b"]);
+}
+
+#[test]
+fn a_server_that_stops_sends_what_is_guarded_and_says_goodbye() {
+    let mut rig = Rig::tcp();
+    let (mut publisher, conn) = rig.client("publisher");
+    let (mut subscriber, reader) = rig.client("subscriber");
+    rig.subscribe(reader);
+    let flow = guard(&mut rig, conn, LOOSE);
+    publisher.write_all(&messages(flow, 3, b"x")).unwrap();
+    await_urgent(&rig);
+    rig.turner.read_urgent();
+    drop(publisher);
+    let readable = subscriber.try_clone().unwrap();
+    let reads = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let mut readable = readable;
+        readable.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    rig.turner.part(10_000_000_000);
+    let mut bytes = reads.join().unwrap();
+    assert_eq!(payloads(&mut subscriber, &mut bytes).len(), 3);
+    assert!(bytes.ends_with(&encode(&Frame::Goodbye)));
+}
+
+#[test]
+fn a_period_without_time_serves_what_is_guarded_and_one_action_of_the_rest() {
+    let mut rig = Rig::tcp();
+    let (conn, rest_conn) = (rig.bare_client("publisher"), rig.bare_client("rest"));
+    let rest = rig.flow(rest_conn, 64, None);
+    let guarded = guard(&mut rig, conn, LOOSE);
+    let hub = &mut rig.turner.hub;
+    hub.receive(0, rest_conn, &messages(rest, 9, b"x"));
+    hub.receive(10, conn, &messages(guarded, 1, b"x"));
+    assert!(!rig.turner.turn(true, Nanos::MIN));
+    assert_eq!((rig.turner.hub.waiting_guarded(), rig.turner.hub.totals().selected), (0, 1));
+    while rig.turner.hub.totals().selected == 1 {
+        rig.turner.turn(true, Nanos::MIN);
+    }
+    assert_eq!(rig.turner.hub.totals().selected, 2);
+}

@@ -1,0 +1,175 @@
+//! Which connections are read first, how much of them, and what is written to whom before the rest.
+
+mod wire;
+
+use giusto_core::engine::{Need, Offer};
+use giusto_core::id::{FlowId, TopicId};
+use giusto_core::input::Share;
+use giusto_core::policer::{Burst, Limit};
+use giusto_core::queue::Bounds;
+use giusto_net::hub::{ConnId, Hold, Hub, HubConfig};
+use wire::*;
+
+const PROBATION_NS: i64 = 100_000_000;
+
+fn hub() -> Hub {
+    Hub::new(HubConfig::default()).unwrap()
+}
+
+fn limited(limit_bytes: u32, burst: i64) -> Offer {
+    let limit = Limit { burst: Burst::messages(burst), ..Limit::min_sep(1_000) };
+    Offer { bounds: Bounds { capacity: 8, limit_bytes }, limit: Some(limit) }
+}
+
+/// A publisher with a limited flow on a guarded topic.
+fn guarded_pair(hub: &mut Hub, limit_bytes: u32, burst: i64) -> (ConnId, TopicId, FlowId) {
+    let publisher = client(hub, "publisher");
+    let topic = hub.declare("guarded", Share::default()).unwrap();
+    assert!(hub.guard(topic, true).unwrap());
+    let flow = hub.advertise(publisher, topic, &limited(limit_bytes, burst)).unwrap();
+    (publisher, topic, flow)
+}
+
+fn shifts(hub: &mut Hub) -> Vec<ConnId> {
+    std::iter::from_fn(|| hub.pop_shift()).collect()
+}
+
+/// What is written to a connection before the rest.
+fn sent_guarded(hub: &mut Hub, conn: ConnId) -> Vec<Owned> {
+    let mut out = Vec::new();
+    hub.fill_guarded(0, conn, &mut out, usize::MAX);
+    frames(&out)
+}
+
+#[test]
+fn a_portion_is_what_all_offers_of_a_connection_allow_at_once_and_one_message_more_each() {
+    let mut hub = hub();
+    let (publisher, _, _) = guarded_pair(&mut hub, 1_000, 2);
+    assert_eq!(hub.portion_bytes(publisher), Some(3_000));
+    let rest = hub.declare("rest", Share::default()).unwrap();
+    let flow = hub.advertise(publisher, rest, &limited(500, 1)).unwrap();
+    assert_eq!(hub.portion_bytes(publisher), Some(4_000));
+    hub.unadvertise(publisher, flow).unwrap();
+    assert_eq!(hub.portion_bytes(publisher), Some(3_000));
+}
+
+#[test]
+fn a_portion_is_never_below_one_kibibyte_nor_above_sixteen() {
+    for (limit_bytes, burst, portion) in [(57, 1, 1_024), (1 << 20, 1, 16_384), (57, i64::MAX, 16_384)] {
+        let mut hub = hub();
+        let (publisher, _, _) = guarded_pair(&mut hub, limit_bytes, burst);
+        assert_eq!(hub.portion_bytes(publisher), Some(portion));
+    }
+}
+
+#[test]
+fn a_connection_is_urgent_while_it_publishes_on_a_guarded_topic() {
+    let mut hub = hub();
+    let (publisher, topic, flow) = guarded_pair(&mut hub, 100, 1);
+    let other = client(&mut hub, "other");
+    assert_eq!(shifts(&mut hub), [publisher]);
+    assert_eq!(hub.portion_bytes(other), None);
+    assert!(hub.guard(topic, false).unwrap());
+    assert_eq!((shifts(&mut hub), hub.portion_bytes(publisher)), (vec![publisher], None));
+    assert!(hub.guard(topic, true).unwrap());
+    assert!(hub.portion_bytes(publisher).is_some());
+    hub.unadvertise(publisher, flow).unwrap();
+    assert_eq!((shifts(&mut hub), hub.portion_bytes(publisher)), (vec![publisher; 2], None));
+}
+
+#[test]
+fn who_breaks_an_offer_is_on_probation_and_longer_if_it_goes_on() {
+    let mut hub = hub();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 1);
+    shifts(&mut hub);
+    let two = [data(flow, 0, b"x"), data(flow, 1, b"x")].concat();
+    assert_eq!(hub.receive(0, publisher, &two).hold, Hold::Penalty);
+    assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (None, vec![publisher]));
+    assert!(hub.next_timer().is_some_and(|at| at <= PROBATION_NS));
+    hub.receive(PROBATION_NS / 2, publisher, &two);
+    hub.expire(PROBATION_NS);
+    assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (None, vec![]));
+    hub.expire(2 * PROBATION_NS);
+    assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (Some(1_024), vec![publisher]));
+}
+
+#[test]
+fn who_sends_much_beside_its_messages_is_on_probation() {
+    let mut hub = hub();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 1);
+    hub.receive(0, publisher, &[probe(1), data(flow, 0, b"x")].concat());
+    assert_eq!(hub.portion_bytes(publisher), Some(1_024));
+    let probes: Vec<u8> = (0..20).flat_map(probe).collect();
+    hub.receive(PROBATION_NS, publisher, &probes);
+    assert_eq!(hub.portion_bytes(publisher), None);
+}
+
+#[test]
+fn guarded_messages_and_credits_are_written_without_the_rest() {
+    let mut hub = hub();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 4);
+    let subscriber = client(&mut hub, "subscriber");
+    hub.subscribe(subscriber, "#", None, &Need::default()).unwrap();
+    let rest = hub.declare("rest", Share::default()).unwrap();
+    let rest_flow = hub.advertise(subscriber, rest, &offer(64)).unwrap();
+    publish(&mut hub, subscriber, rest_flow, 3, b"rest");
+    publish(&mut hub, publisher, flow, 2, b"guarded");
+    assert!(hub.has_rest() && hub.waiting_guarded() == 2);
+    while hub.step_guarded(0) {}
+    while hub.step(0) {}
+    hub.gather_guarded(0);
+    let mut dirty: Vec<_> = std::iter::from_fn(|| hub.pop_dirty_guarded()).collect();
+    dirty.sort_unstable();
+    assert_eq!(dirty, [publisher, subscriber]);
+    assert_eq!(credits(&sent_guarded(&mut hub, publisher)), 2);
+    assert_eq!(payloads(&sent_guarded(&mut hub, subscriber)), [b"guarded", b"guarded"]);
+    assert_eq!(payloads(&sent(&mut hub, 0, subscriber)), [b"rest", b"rest", b"rest"]);
+}
+
+#[test]
+fn control_frames_go_before_guarded_messages_though_they_fill_several_writes() {
+    let mut hub = hub();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 4);
+    hub.subscribe(publisher, "#", None, &Need::default()).unwrap();
+    hub.send(0, publisher, &[7; 300]).unwrap();
+    publish(&mut hub, publisher, flow, 1, b"x");
+    while hub.step_guarded(0) {}
+    hub.gather_guarded(0);
+    let (mut all, mut writes) = (Vec::new(), 0);
+    while let Some(conn) = hub.pop_dirty_guarded() {
+        let mut out = Vec::new();
+        hub.fill_guarded(0, conn, &mut out, 128);
+        all.extend(out);
+        writes += 1;
+    }
+    assert!(writes > 2);
+    let kinds: Vec<_> =
+        frames(&all).into_iter().filter(|frame| !matches!(frame, Owned::Credit { .. })).collect();
+    assert!(matches!(&kinds[..], [Owned::Control(body), Owned::Data { .. }] if body.len() == 300));
+}
+
+#[test]
+fn what_waits_guarded_is_handed_back_when_only_the_dirty_are_looked_at() {
+    let mut hub = hub();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 1);
+    hub.subscribe(publisher, "#", None, &Need::default()).unwrap();
+    publish(&mut hub, publisher, flow, 1, b"x");
+    while hub.step_guarded(0) {}
+    hub.gather_guarded(0);
+    while hub.pop_dirty().is_some() {}
+    hub.hand_back_dirty();
+    assert_eq!((hub.pop_dirty_guarded(), hub.pop_dirty()), (None, Some(publisher)));
+    assert_eq!(payloads(&sent(&mut hub, 0, publisher)), [b"x"]);
+}
+
+#[test]
+fn messages_of_an_urgent_connection_do_not_wait_for_the_control_plane() {
+    let mut hub = Hub::new(HubConfig { control_capacity: 1, ..HubConfig::default() }).unwrap();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 1);
+    let other = client(&mut hub, "other");
+    hub.receive(0, other, &control(b"x"));
+    assert!(hub.is_deaf());
+    assert_eq!(hub.receive(0, other, &control(b"x")).hold, Hold::Busy);
+    assert_eq!(hub.receive(0, publisher, &[control(b"x"), data(flow, 0, b"x")].concat()).hold, Hold::None);
+    assert_eq!(hub.waiting_guarded(), 1);
+}
