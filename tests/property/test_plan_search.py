@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import gcd
+from math import floor, gcd
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from giusto.guarantee import smooth as tables
 from giusto.guarantee import table
-from giusto.guarantee.stages.fair import TICKS
+from giusto.guarantee.stages.fair import ROUNDING_TICKS, SPAN, TICKS
 from giusto.planning.search import fair, smooth, twrr
 from giusto.planning.search.lanes import Lane, Nothing, Seat
 
@@ -86,26 +86,32 @@ def spread(places: list[Seat], weights: tuple[int, ...], empty_ns: int) -> bool:
 
 
 def virtual(places: list[Seat], rates: tuple[int, ...], deadlines: tuple[int, ...]) -> bool:
-    """(V1) as it is printed, with two ticks of rounding, for many messages."""
+    """(V1) as admission has it: two ticks of rounding, and a line behind some messages."""
+    topics = list(zip(rates, places, strict=True))
+
+    def ahead(k: int, n: int) -> list[Fraction]:
+        """How many messages of each topic go before, but for the first one of each and rounding."""
+        extent = Fraction(n - 1, rates[k]) + Fraction(deadlines[k] + ROUNDING_TICKS, TICKS)
+        return [rate * extent for rate in rates]
 
     def complete_ns(k: int, n: int) -> int:
-        extent = Fraction(n - 1, rates[k]) + Fraction(deadlines[k] + 2, TICKS)
-        others = (
-            seat.cost_ns * (1 + rate * extent // 1)
-            for m, (rate, seat) in enumerate(zip(rates, places, strict=True))
-            if m != k
-        )
-        return n * places[k].cost_ns + sum(others)
+        return sum(seat.cost_ns * (1 + floor(more)) for seat, more in zip(places, ahead(k, n), strict=True))
 
-    total_ns = sum(rate * seat.cost_ns for rate, seat in zip(rates, places, strict=True))
-    return all(
-        Fraction(total_ns * lane.fragments, rates[k]) <= lane.slope
-        and all(
-            complete_ns(k, n * lane.fragments) <= lane.limit(n) for n in range(lane.first, lane.first + 60)
+    def line_ns(k: int, n: int) -> Fraction:
+        return sum(
+            (seat.cost_ns * (1 + more) for seat, more in zip(places, ahead(k, n), strict=True)), Fraction(0)
         )
-        for k, seat in enumerate(places)
-        for lane in seat.lanes
-    )
+
+    def kept(k: int, lane: Lane) -> bool:
+        beyond = lane.first + SPAN + 1
+        return (
+            Fraction(sum(rate * seat.cost_ns for rate, seat in topics) * lane.fragments, rates[k])
+            <= lane.slope
+            and line_ns(k, beyond * lane.fragments) <= lane.limit(beyond)
+            and all(complete_ns(k, n * lane.fragments) <= lane.limit(n) for n in range(lane.first, beyond))
+        )
+
+    return all(kept(k, lane) for k, seat in enumerate(places) for lane in seat.lanes)
 
 
 @given(seats, st.integers(0, 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from giusto.guarantee.stages.weights import cell_ns
+from giusto.guarantee.stages.weights import cell_ns, lumps_ns
 from giusto.planning.search import smooth, twrr
 from giusto.planning.search.lanes import Nothing, Seat, too_much
 from giusto.planning.search.problem import Assignment, Problem, refusal
@@ -28,16 +28,21 @@ def seats(problem: Problem, *, hopeful: bool = False) -> list[Seat]:
     ]
 
 
+def empty_ns(problem: Problem) -> int:
+    """A quantum that finds nothing, and what the last quanta of long messages take more, once."""
+    return problem.setting.costs.step.fixed_ns + sum(map(lumps_ns, problem.records))
+
+
 def with_twrr(problem: Problem) -> Assignment | Nothing:
     """The least weights. Admission takes a line for messages far behind a burst: it may need more."""
     nothing = problem.hopeless() or too_much(seats(problem, hopeful=True))
     if nothing is not None:
         return nothing
     places = seats(problem)
-    empty_ns = problem.setting.costs.step.fixed_ns
+    empty = empty_ns(problem)
     floor: list[int] | None = None
     for _ in range(REPAIRS):
-        weights = twrr.least_weights(places, empty_ns, floor)
+        weights = twrr.least_weights(places, empty, floor)
         if isinstance(weights, Nothing):
             return replace(weights, proved=weights.proved and floor is None and not problem.is_timed)
         shares = weighted(problem, places, weights)
@@ -58,7 +63,7 @@ def with_smooth(problem: Problem) -> Assignment | Nothing:
     if nothing is not None:
         return nothing
     places = seats(problem)
-    found = smooth.light_weights(places, problem.setting.costs.step.fixed_ns)
+    found = smooth.light_weights(places, empty_ns(problem))
     if isinstance(found, Nothing):
         return replace(found, proved=found.proved and not problem.is_timed)
     shares = weighted(problem, places, found.weights)

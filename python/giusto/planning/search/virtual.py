@@ -16,11 +16,18 @@ from giusto.protocol import ShareTerms
 
 
 def seats(problem: Problem, *, hopeful: bool = False) -> list[Seat]:
-    """The guarded topics, each with one lane for all of its flows."""
-    return [seat(problem, record, Together.of(record), hopeful=hopeful) for record in problem.records]
+    """The guarded topics, each with one lane for all of its flows.
+
+    What the last quanta of long messages take more is counted once for each topic, before all else.
+    """
+    topics = [(record, Together.of(record)) for record in problem.records]
+    lumps_ns = sum(together.lump_ns for _, together in topics if together)
+    return [seat(problem, *topic, lumps_ns, hopeful=hopeful) for topic in topics]
 
 
-def seat(problem: Problem, record: Record, together: Together | None, *, hopeful: bool) -> Seat:
+def seat(
+    problem: Problem, record: Record, together: Together | None, lumps_ns: int, *, hopeful: bool
+) -> Seat:
     """A topic; one that nobody publishes costs nothing."""
     fixed = problem.given.get(record.name, ShareTerms()).rate
     if together is None or record.promise_ns is None:
@@ -33,7 +40,9 @@ def seat(problem: Problem, record: Record, together: Together | None, *, hopeful
         fragments=together.quanta,
         budget_ns=problem.budget_ns(record.promise_ns, together.size_bytes),
     )
-    return Seat(record.name, together.quantum_ns, (laned(slowest, lane, hopeful=hopeful),), fixed)
+    lane = laned(slowest, lane, hopeful=hopeful)
+    lane = lane._replace(less_ns=lane.less_ns + lumps_ns)
+    return Seat(record.name, together.quantum_ns, (lane,), fixed)
 
 
 def with_fair(problem: Problem) -> Assignment | Nothing:
