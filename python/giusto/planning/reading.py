@@ -17,6 +17,7 @@ from giusto.errors import InvalidInput
 from giusto.guarantee.calibration import load
 from giusto.guarantee.costs import Costs
 from giusto.guarantee.model import Rest
+from giusto.guarantee.stages.fair import TICKS
 from giusto.planning.scenario import Needed, Offered, Scenario
 from giusto.planning.terms import BROKER_KEYS, GUARANTEE_KEYS, NEED_KEYS, OFFER_KEYS, REST_KEYS, text
 from giusto.protocol import ShareTerms
@@ -95,7 +96,16 @@ def _shares(entries: Iterable[tuple[str, dict[str, Any]]]) -> tuple[tuple[str, S
             require_known(key, ["name", *TOPIC], f"{path}.{quoted(key)}")
         found[name] = ShareTerms(**_values(values, TOPIC, path))
         _at(path, share_of, found[name])
+        _require_within_rate(path, found[name])
     return tuple(found.items())
+
+
+def _require_within_rate(path: str, share: ShareTerms) -> None:
+    """A virtual deadline beyond 1/rate would change the shares of others."""
+    most = TICKS // (share.rate or 1)
+    if share.virtual_deadline is not None and share.virtual_deadline > most:
+        expected = f"at most 1/rate, which is {most} ticks"
+        raise InvalidInput(f"{path}.virtual_deadline", share.virtual_deadline, expected)
 
 
 def _offers(path: str, entry: dict[str, Any]) -> Iterator[Offered]:

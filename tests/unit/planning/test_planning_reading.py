@@ -92,6 +92,11 @@ def test_settings_of_broker_and_guarantee_become_the_setting_of_the_bounds() -> 
         ({"topic": [{"weight": 3}]}, "topic[0].name", "a text"),
         ({"topic": [{"name": "a", "weight": 0}]}, "topic[0].weight", "from 1 to 65535"),
         ({"topic": [{"name": "a", "wait": 1}]}, "topic[0].wait", "weight, the nearest"),
+        (
+            {"topic": [{"name": "a", "rate": 2, "virtual_deadline": 2**60}]},
+            "topic[0].virtual_deadline",
+            "at most 1/rate",
+        ),
         ({"topic": [{"name": "a"}, {"name": "a"}]}, "topic[1].name", "no other [[topic]]"),
         ({"broker": {"input": "fifo"}}, "broker.input", "twrr or smooth or fair or edf or any"),
         ({"broker": {"listen": "tcp://x:1"}}, "broker.listen", "one of input"),
