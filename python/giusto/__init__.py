@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from giusto.client import Subscription as Subscription
     from giusto.client import Violation as Violation
     from giusto.client import connect as connect
+    from giusto.contract import Explanation as Explanation
     from giusto.contract import Granted as Granted
     from giusto.contract import Need as Need
     from giusto.contract import Offer as Offer
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from giusto.errors import FilterSyntax as FilterSyntax
     from giusto.errors import GiustoError as GiustoError
     from giusto.errors import InvalidInput as InvalidInput
+    from giusto.errors import Nearest as Nearest
     from giusto.errors import QueueFull as QueueFull
     from giusto.errors import Refused as Refused
     from giusto.errors import RequestFailed as RequestFailed
@@ -58,13 +60,14 @@ _HOMES = {
         "Violation",
         "connect",
     ),
-    "giusto.contract": ("Granted", "Need", "Offer", "Unproved"),
+    "giusto.contract": ("Explanation", "Granted", "Need", "Offer", "Unproved"),
     "giusto.errors": (
         "Closed",
         "Duplicate",
         "FilterSyntax",
         "GiustoError",
         "InvalidInput",
+        "Nearest",
         "QueueFull",
         "Refused",
         "RequestFailed",

@@ -11,7 +11,8 @@
     ├── StoreFull(flow, capacity)
     ├── ProtocolError(problem, offset)
     ├── Overload(message)
-    ├── Refused(reason, nearest)
+    ├── Refused(why, reason, nearest)
+    ├── NotKept(path, problem)
     ├── Unreachable(address, problem)             also a ConnectionError
     ├── Closed(reason)                            also a ConnectionError
     ├── TimedOut(what, after_ns)                  also a TimeoutError
@@ -23,6 +24,7 @@ The arguments are attributes of the same names. All of them can be pickled.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -165,19 +167,35 @@ class Nearest(NamedTuple):
 
 
 class Refused(GiustoError):
-    """The bus cannot promise what was asked; `nearest` is the nearest contract that it could hold, if any."""
+    """The bus cannot promise what was asked; nothing was changed.
 
-    def __init__(self, reason: str, nearest: object = None) -> None:
-        super().__init__(reason, nearest)
+    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit or unlimited_beside;
+    `reason` says it as a sentence. `nearest` is the nearest that would be granted now, if anything is.
+    """
+
+    def __init__(self, why: str, reason: str, nearest: Sequence[int | None] | None = None) -> None:
+        found = None if nearest is None else Nearest(*nearest)
+        super().__init__(why, reason, found)
+        self.why = why
         self.reason = reason
-        self.nearest = nearest
+        self.nearest = found
 
     def __str__(self) -> str:
-        return (
-            self.reason
-            if self.nearest is None
-            else f"{self.reason}; the nearest that is possible: {self.nearest}"
-        )
+        if self.nearest is None or self.why in ("max_sep", "rate"):
+            return self.reason
+        return f"{self.reason}; the nearest that is possible: {self.nearest}"
+
+
+class NotKept(GiustoError):
+    """A contract could not be written where it survives a restart; nothing was changed."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"contracts cannot be kept in {self.path}: {self.problem}; make room for them and ask again"
 
 
 class Unreachable(GiustoError, ConnectionError):

@@ -10,7 +10,7 @@ nanoseconds. Unknown fields are ignored, so that a newer client can talk to an o
       │  ◀──────────────  Advertised  │
       │  Subscribe        ─────────▶  │   TopicIs and SourceIs for all that it covers come before the answer
       │  ◀──────────────  Subscribed  │
-      │  ◀──────────  Dropped, Matched, Closing  (whenever they happen)
+      │  ◀──────────  Dropped, Matched, VerdictIs, Closing  (whenever they happen)
 """
 
 from __future__ import annotations
@@ -123,6 +123,12 @@ class Views(Request, frozen=True, kw_only=True):
     pattern: str = "#"
 
 
+class Explain(Request, frozen=True, kw_only=True):
+    """How the bounds of a topic come about."""
+
+    topic: str
+
+
 AnyRequest: TypeAlias = (
     Connect
     | Advertise
@@ -134,6 +140,7 @@ AnyRequest: TypeAlias = (
     | Subscribers
     | Status
     | Views
+    | Explain
 )
 
 # --- what the broker answers
@@ -177,13 +184,38 @@ class Advertised(Answer, frozen=True, kw_only=True):
     subscribers: int = 0
 
 
+class PartTerms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A term of a bound: what it is, how long, and the label of its formula."""
+
+    name: str
+    ns: int
+    label: str = ""
+
+
+class VerdictTerms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was decided: without `promise_ns` nothing was promised, and `reason` says why.
+
+    `bound_ns` is what the promise comes to with what is admitted now: the worst flow is that of `publisher`
+    on `topic`, and `parts` add up to its bound. There are no parts while nobody publishes.
+    """
+
+    promise_ns: int | None = None
+    bound_ns: int | None = None
+    parts: list[PartTerms] = []
+    topic_share: float = 0.0
+    client_share: float = 0.0
+    basis: str = ""
+    topic: str = ""
+    publisher: str = ""
+    reason: str = ""
+
+
 class Subscribed(Answer, frozen=True, kw_only=True):
-    """`bound_ns` is the delay that was proved, if one was; `reason` says in words what was decided."""
+    """The subscription stands, under this verdict."""
 
     subscription: int
     publishers: int = 0
-    bound_ns: int | None = None
-    reason: str = ""
+    verdict: VerdictTerms = VerdictTerms()
 
 
 class Party(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -201,7 +233,10 @@ class Parties(Answer, frozen=True, kw_only=True):
 
 
 class TopicStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A topic since the broker started; delays are within the broker, ingress to egress."""
+    """A topic since the broker started; delays are within the broker, ingress to egress.
+
+    `promise_ns` is the tightest latency that was promised on it, `bound_ns` the largest bound of its flows.
+    """
 
     topic: str
     share: ShareTerms
@@ -212,10 +247,14 @@ class TopicStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     delay_p99_ns: int = 0
     delay_max_ns: int = 0
     bound_ns: int | None = None
+    promise_ns: int | None = None
 
 
 class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A client: messages of it that the input stage served, and what waits for it."""
+    """A client: messages of it that the input stage served, and what waits for it.
+
+    `share` is θ, the least part of the time that its guarded flows are sure of, if it has any.
+    """
 
     client: int
     name: str
@@ -223,6 +262,7 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     served: int
     waiting: int
     dropped: dict[str, int] = {}
+    share: float | None = None
 
 
 class StatusIs(Answer, frozen=True, kw_only=True):
@@ -255,7 +295,41 @@ class ViewsAre(Answer, frozen=True, kw_only=True):
     clients_more: int = 0
 
 
-AnyAnswer: TypeAlias = Done | Failed | Connected | Advertised | Subscribed | Parties | StatusIs | ViewsAre
+class FlowBound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The bound of what one client publishes on one topic; the parts add up to it."""
+
+    publisher: str
+    topic: str
+    bound_ns: int
+    parts: list[PartTerms]
+    topic_share: float = 0.0
+    client_share: float = 0.0
+
+
+class PromiseTerms(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A latency that was promised; a client that is `away` may come back for it."""
+
+    subscriber: str
+    pattern: str
+    promise_ns: int
+    away: bool = False
+
+
+class Explained(Answer, frozen=True, kw_only=True):
+    """Every bound of a topic and every promise that it is for; none if the topic is not guarded."""
+
+    topic: str
+    input: str
+    basis: str
+    utilisation: float
+    flows: list[FlowBound] = []
+    promises: list[PromiseTerms] = []
+    fanout: int = 0
+
+
+AnyAnswer: TypeAlias = (
+    Done | Failed | Connected | Advertised | Subscribed | Parties | StatusIs | ViewsAre | Explained
+)
 
 # --- what the broker says unasked
 
@@ -294,13 +368,20 @@ class Dropped(Wire, frozen=True, omit_defaults=True):
     flow: int | None = None
 
 
+class VerdictIs(Wire, frozen=True):
+    """The bound of a subscription is another one since publishers came or went; its promise stands."""
+
+    subscription: int
+    verdict: VerdictTerms
+
+
 class Closing(Wire, frozen=True):
     """The broker will close this connection after what waits for it has gone out."""
 
     reason: str
 
 
-AnyNotice: TypeAlias = TopicIs | SourceIs | Matched | Dropped | Closing
+AnyNotice: TypeAlias = TopicIs | SourceIs | Matched | Dropped | VerdictIs | Closing
 
 # What msgspec raises for bytes that are no message; text that is no UTF-8 is not among its own errors.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

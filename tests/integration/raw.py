@@ -32,12 +32,12 @@ Told = TypeVar("Told", bound=Wire)
 
 
 class BrokerProcess:
-    """`giusto broker` without the command line; flags are those of `giusto.config.load`."""
+    """`giusto broker` without the command line; flags are those of `load`, without `broker.`."""
 
     def __init__(self, **flags: Any) -> None:
         given = {
             "broker.listen": ["tcp://127.0.0.1:0"],
-            **{f"broker.{key}": value for key, value in flags.items()},
+            **{key if "." in key else f"broker.{key}": value for key, value in flags.items()},
         }
         self.process = subprocess.Popen(
             [sys.executable, "-c", SERVE, json.dumps(given)],

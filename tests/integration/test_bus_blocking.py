@@ -243,7 +243,7 @@ def test_who_waits_hears_that_the_bus_was_closed(broker: BrokerProcess) -> None:
 
 
 def test_the_broker_tells_who_publishes_and_subscribes(bus: giusto.Bus) -> None:
-    bus.advertise("parties/1", Offer(min_sep="10ms"))
+    bus.advertise("parties/1", Offer(min_sep="10ms", max_size=256))
     bus.subscribe("parties/+", Need(max_latency="5ms"))
     (publisher,) = bus.publishers("parties/1")
     (subscriber,) = bus.subscribers("parties/1")

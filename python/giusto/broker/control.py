@@ -12,17 +12,30 @@ from collections.abc import Callable
 
 from giusto.broker import plane as codes
 from giusto.broker.address import host_of
+from giusto.broker.basis import costs_of, setting_of
+from giusto.broker.desk import Desk
 from giusto.broker.exchange import NotConnected, decode, failed, readable_id
+from giusto.broker.guarded import Guarded
+from giusto.broker.keeping import Keeping
+from giusto.broker.leaving import Leaving
 from giusto.broker.plane import Event, Plane
 from giusto.broker.registry import Client, Registry
 from giusto.broker.requests import Requests
+from giusto.broker.restore import restore
 from giusto.broker.status import About
+from giusto.broker.store import Store
 from giusto.broker.topics import Topics
+from giusto.broker.verdicts import news
 from giusto.config import BrokerConfig
 from giusto.errors import GiustoError, InvalidInput, Unknown
+from giusto.guarantee.book import Book
+from giusto.guarantee.costs import Costs
 from giusto.protocol import Answer, Closing, Connect, Connected, Dropped, Request, Wire, encode
 
 _log = logging.getLogger("giusto.broker")
+
+GOODBYE = "goodbye"
+"""Why a connection was closed by a client that needs nothing kept."""
 
 
 class Control:
@@ -37,6 +50,8 @@ class Control:
         version: str,
         clock: Callable[[], int],
         udp_port: int | None = None,
+        costs: Costs | None = None,
+        store: Store | None = None,
     ) -> None:
         self.registry = Registry()
         self._plane = plane
@@ -48,8 +63,27 @@ class Control:
             run=run, version=version, input=config.input, output=config.output, started_ns=clock()
         )
         self._topics = Topics(plane, self.registry, config)
+        book = Book(setting_of(config, costs_of(config) if costs is None else costs))
+        self.guarded = Guarded(self.registry, config, book)
+        keeping = Keeping(store, config.share)
+        reserve_ns = config.guarantee.reserve_ns
+        desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns)
+        self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
+        if store is not None:
+            restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)
+            for remark in store.remarks:
+                _log.warning("%s", remark)
         self._requests = Requests(
-            plane, self.registry, self._topics, config.limits, self._about, clock, self._send
+            plane,
+            self.registry,
+            self._topics,
+            self.guarded,
+            desk,
+            self.leaving,
+            config,
+            self._about,
+            clock,
+            self._send,
         )
 
     # --- what happens
@@ -61,6 +95,8 @@ class Control:
             self.handle(event)
         for conn, notice in self.registry.take_matched():
             self._send(notice, conn)
+        for conn, verdict in news(self.guarded):
+            self._send(verdict, conn)
         self._topics.forget_some()
         return len(events)
 
@@ -72,9 +108,23 @@ class Control:
             case ("control", conn, body):
                 self._handle_control(conn, body)
             case ("closed", conn, reason):
-                self._addresses.pop(conn, None)
-                self.registry.remove_client(conn)
-                _log.debug("connection %d closed: %s", conn, reason)
+                self._closed(conn, reason)
+        for client, patterns in self.registry.take_left():
+            self.leaving.vanished(client)
+            self.leaving.left(patterns)
+
+    def _closed(self, conn: int, reason: str) -> None:
+        _log.debug("connection %d closed: %s", conn, reason)
+        self._addresses.pop(conn, None)
+        client = self.registry.clients.get(conn)
+        if client is not None and reason == GOODBYE:
+            self.leaving.goodbye(client)
+        self.registry.remove_client(conn)
+
+    def tend(self) -> None:
+        """Let go what has been kept long enough for clients that are away."""
+        if self.leaving.has_due:
+            self.leaving.tend()
 
     def report_losses(self) -> None:
         """Tell each client what was lost since the last time; who does not read is told the sum later."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from giusto.errors import GiustoError, ProtocolError
+from giusto.errors import GiustoError, Nearest, ProtocolError
 from giusto.protocol import UNREADABLE, Failed, Request, decode_request
 
 BODY_BYTES_MAX = 65_536
@@ -38,5 +38,9 @@ _any_request = msgspec.msgpack.Decoder(_AnyRequest)
 
 def failed(number: int, error: GiustoError) -> Failed:
     """The answer that lets a client raise the same error."""
-    plain = [value if isinstance(value, int | float | str | None) else str(value) for value in error.args]
-    return Failed(id=number, error=type(error).__name__, args=plain)
+    return Failed(id=number, error=type(error).__name__, args=[_plain(value) for value in error.args])
+
+
+def _plain(value: object) -> object:
+    """What a control frame can carry; of other values the text."""
+    return value if isinstance(value, int | float | str | Nearest | None) else str(value)

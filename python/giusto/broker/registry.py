@@ -98,6 +98,7 @@ class Registry:
         self._topic_numbers = Told()
         self._client_numbers = Told()
         self._changed: dict[Flow | Subscription, None] = {}
+        self._left: list[tuple[Client, list[str]]] = []
 
     # --- clients
 
@@ -117,12 +118,18 @@ class Registry:
     def remove_client(self, conn: int) -> None:
         self._evict(self.clients.get(conn))
 
+    def take_left(self) -> list[tuple[Client, list[str]]]:
+        """The clients that have gone since the last call, with the patterns that they had."""
+        left, self._left = self._left, []
+        return left
+
     def has_name(self, name: str) -> bool:
         return name in self._names
 
     def _evict(self, client: Client | None) -> None:
         if client is None:
             return
+        self._left.append((client, [each.pattern for each in client.subscriptions.values()]))
         for flow in list(client.flows.values()):
             self.remove_flow(flow)
         for subscription in list(client.subscriptions.values()):
@@ -220,6 +227,9 @@ class Registry:
         for topic in self.topics_covered(subscription.pattern):
             topic.subscribers -= 1
             self._changed.update(dict.fromkeys(topic.flows.values()))
+
+    def has_flow(self, client: Client, topic: str) -> bool:
+        return topic in self.topics and client.conn in self.topics[topic].flows
 
     def flow_of(self, client: Client, number: int) -> Flow:
         if number not in client.flows:

@@ -10,12 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from giusto import _core
+from giusto.broker.desk import Desk
+from giusto.broker.guarded import Guarded
+from giusto.broker.leaving import Leaving
 from giusto.broker.plane import Plane
-from giusto.broker.registry import Client, Registry, Topic
+from giusto.broker.registry import Client, Flow, Registry, Topic
 from giusto.broker.status import About, status_answer
 from giusto.broker.topics import Topics
+from giusto.broker.verdicts import explained, verdict_of
 from giusto.broker.views import views_answer
-from giusto.config import Limits
+from giusto.config import BrokerConfig
 from giusto.config.broker import share_of
 from giusto.contract import Need, Offer
 from giusto.errors import Duplicate, InvalidInput, Unknown
@@ -25,6 +29,8 @@ from giusto.protocol import (
     Allot,
     Answer,
     Done,
+    Explain,
+    Explained,
     Parties,
     Party,
     Publishers,
@@ -40,9 +46,6 @@ from giusto.protocol import (
     ViewsAre,
 )
 
-UNASKED = "no latency was asked for"
-UNPROVED = "this broker does not prove bounds yet; later deliveries are reported as misses"
-
 
 class Requests:
     """One method per request; `send` tells something to connections."""
@@ -52,7 +55,10 @@ class Requests:
         plane: Plane,
         registry: Registry,
         topics: Topics,
-        limits: Limits,
+        guarded: Guarded,
+        desk: Desk,
+        leaving: Leaving,
+        config: BrokerConfig,
         about: About,
         clock: Callable[[], int],
         send: Callable[..., None],
@@ -60,7 +66,11 @@ class Requests:
         self._plane = plane
         self._registry = registry
         self._topics = topics
-        self._limits = limits
+        self._guarded = guarded
+        self._desk = desk
+        self._leaving = leaving
+        self._limits = config.limits
+        self._tolerance_ns = config.tolerance_ns
         self._about = about
         self._clock = clock
         self._send = send
@@ -74,6 +84,7 @@ class Requests:
             Subscribers: self.subscribers,
             Status: self.status,
             Views: self.views,
+            Explain: self.explain,
         }
 
     def answer(self, client: Client, request: Request) -> Answer:
@@ -83,9 +94,26 @@ class Requests:
     def advertise(self, client: Client, request: Advertise) -> Advertised:
         offer = Offer.from_terms(request.offer)
         _require_room("topics", len(client.flows), self._limits.topics)
-        topic = self._registry.topics.get(request.topic) or self._topics.declare(request.topic)
-        if client.conn in topic.flows:
+        if self._registry.has_flow(client, request.topic):
             raise Duplicate("flow", f"of {client.name} on {request.topic}")
+        draft = self._desk.offered(client, request.topic, offer)
+        with self._desk.kept(draft):
+            flow = self._add_flow(client, request, offer)
+        self._desk.conclude(draft)
+        for notice, clients in self._registry.names_of(flow):
+            self._send(notice, *(each.conn for each in clients))
+        return Advertised(
+            id=request.id,
+            flow=flow.number,
+            topic=flow.topic.number,
+            credit=offer.queue,
+            subscribers=flow.topic.subscribers,
+        )
+
+    def _add_flow(self, client: Client, request: Advertise, offer: Offer) -> Flow:
+        topic = self._registry.topics.get(request.topic)
+        if topic is None:
+            topic = self._topics.declare(request.topic, self._guarded.share(request.topic))
         policed = offer.limit is not None
         number = self._plane.advertise(
             client.conn,
@@ -96,23 +124,15 @@ class Requests:
             count=offer.count,
             period_ns=offer.period_ns,
             burst=offer.burst if policed else None,
-            jitter_ns=offer.jitter_ns if policed else None,
+            jitter_ns=offer.jitter_ns + self._tolerance_ns if policed else None,
         )
-        flow = self._registry.add_flow(client, topic, number, request.offer)
-        for notice, clients in self._registry.names_of(flow):
-            self._send(notice, *(each.conn for each in clients))
-        return Advertised(
-            id=request.id,
-            flow=number,
-            topic=topic.number,
-            credit=offer.queue,
-            subscribers=topic.subscribers,
-        )
+        return self._registry.add_flow(client, topic, number, request.offer)
 
     def unadvertise(self, client: Client, request: Unadvertise) -> Done:
         flow = self._registry.flow_of(client, request.flow)
         self._plane.unadvertise(client.conn, flow.number)
         self._registry.remove_flow(flow)
+        self._leaving.unadvertised(flow)
         return Done(id=request.id)
 
     def subscribe(self, client: Client, request: Subscribe) -> Subscribed:
@@ -120,28 +140,38 @@ class Requests:
         _require_room("subscriptions", len(client.subscriptions), self._limits.subscriptions)
         _core.topic_matches(request.pattern, "any")
         filter = None if request.filter is None else _core.Filter(request.filter)
-        self._tell_names(client, self._registry.topics_covered(request.pattern))
-        number = self._plane.subscribe(client.conn, request.pattern, filter=filter, need=engine_need(need))
-        subscription = self._registry.add_subscription(client, request.pattern, number, request.need)
+        draft = self._desk.subscribed(client, request.pattern, need)
+        with self._desk.kept(draft):
+            self._tell_names(client, self._registry.topics_covered(request.pattern))
+            number = self._plane.subscribe(
+                client.conn, request.pattern, filter=filter, need=engine_need(need)
+            )
+            subscription = self._registry.add_subscription(client, request.pattern, number, request.need)
+        self._desk.conclude(draft, subscription)
+        verdict = verdict_of(draft.contract, self._guarded)
+        if draft.contract is not None:
+            draft.contract.told = verdict
         return Subscribed(
-            id=request.id,
-            subscription=number,
-            publishers=subscription.publishers,
-            reason=UNASKED if need.max_latency_ns is None else UNPROVED,
+            id=request.id, subscription=number, publishers=subscription.publishers, verdict=verdict
         )
 
     def unsubscribe(self, client: Client, request: Unsubscribe) -> Done:
         subscription = self._registry.subscription_of(client, request.subscription)
         self._plane.unsubscribe(client.conn, subscription.number)
         self._registry.remove_subscription(subscription)
+        self._leaving.unsubscribed(subscription)
         return Done(id=request.id)
 
     def allot(self, client: Client, request: Allot) -> Done:
         topic = self._registry.topics.get(request.topic)
         if topic is None:
             raise Unknown("topic", request.topic)
-        self._plane.allot(topic.number, share_of(request.share))
+        share = share_of(request.share)
+        draft = self._desk.allotted(topic.name, request.share)
+        with self._desk.kept(draft):
+            self._plane.allot(topic.number, share)
         topic.share = request.share
+        self._desk.conclude(draft)
         return Done(id=request.id)
 
     def publishers(self, client: Client, request: Publishers) -> Parties:
@@ -162,11 +192,16 @@ class Requests:
         return Parties(id=request.id, parties=parties)
 
     def status(self, client: Client, request: Status) -> StatusIs:
-        return status_answer(request.id, self._registry, self._plane.status(), self._about, self._clock())
+        counted = self._plane.status()
+        return status_answer(request.id, self._registry, self._guarded, counted, self._about, self._clock())
 
     def views(self, client: Client, request: Views) -> ViewsAre:
         _core.topic_matches(request.pattern, "any")
         return views_answer(request.id, self._registry, request.pattern)
+
+    def explain(self, client: Client, request: Explain) -> Explained:
+        _core.topic_matches(request.topic, request.topic)
+        return explained(request.id, request.topic, self._guarded)
 
     def _tell_names(self, client: Client, topics: list[Topic]) -> None:
         for notice in self._registry.names_for(client, topics):
@@ -174,10 +209,15 @@ class Requests:
 
 
 def engine_need(need: Need) -> _core.Need | None:
-    """What the output stage knows: a deadline with its worth. A latency is to be proved, not enforced."""
-    if need.deadline_ns is None:
+    """What the output stage knows: a deadline with its worth, and for the records what was promised."""
+    if need.deadline_ns is None and need.max_latency_ns is None:
         return None
-    return _core.Need(deadline_ns=need.deadline_ns, price=need.price, penalty=need.penalty)
+    return _core.Need(
+        deadline_ns=need.deadline_ns,
+        price=need.price,
+        penalty=need.penalty,
+        bound_ns=need.max_latency_ns,
+    )
 
 
 def _require_room(what: str, count: int, most: int) -> None:

@@ -18,10 +18,11 @@ from typing import Self
 from uuid import uuid4
 
 from giusto import _core
-from giusto.broker import realtime
+from giusto.broker import basis, realtime
 from giusto.broker.address import client_address, is_open, main_address, udp_port
 from giusto.broker.bell import Bell
 from giusto.broker.control import Control
+from giusto.broker.store import Store
 from giusto.config import BrokerConfig
 from giusto.errors import GiustoError, InvalidInput
 
@@ -39,6 +40,9 @@ class Broker:
         self.run_id = uuid4().hex
         self.outcomes: list[realtime.Outcome] = []
         self.failure: BaseException | None = None
+        self.costs = basis.costs_of(self.config)
+        store = self.config.guarantee.store
+        self._store = None if store is None else Store(store)
         self._plane = _core.Plane(
             **self.config.engine_options(),
             **self.config.plane_options(),
@@ -116,6 +120,8 @@ class Broker:
                 version=_version(),
                 clock=clock,
                 udp_port=udp_port(self.addresses),
+                costs=self.costs,
+                store=self._store,
             )
             self._begun.set()
             serve_control(control, self._stopping.is_set, clock)
@@ -127,6 +133,8 @@ class Broker:
             _log.exception("the control plane failed")
             self._abandon()
         finally:
+            if self._store is not None:
+                self._store.close()
             self._stopping.set()
             self._stopped.set()
             self._begun.set()
@@ -142,13 +150,14 @@ class Broker:
 
 
 def serve_control(control: Control, stopping: Callable[[], bool], clock: Callable[[], int]) -> None:
-    """Handle what happens until `stopping`; losses and vacant topics at their times."""
+    """Handle what happens until `stopping`; losses, kept contracts and vacant topics at their times."""
     losses_at = forget_at = clock()
     while not stopping():
         now = clock()
-        busy = bool(control.registry.clients)
+        busy = bool(control.registry.clients) or control.leaving.has_due
         if busy and now >= losses_at:
             control.report_losses()
+            control.tend()
             losses_at = now + LOSSES_EVERY_NS
         if now >= forget_at:
             control.forget_vacant()
@@ -171,6 +180,7 @@ def serve(config: BrokerConfig) -> int:
             print(f"also listens on {address}", file=sys.stderr)
     for address in filter(is_open, broker.addresses):
         print(f"{address}: every machine that reaches this one may connect", file=sys.stderr)
+    print(basis.remark(config, broker.costs), file=sys.stderr)
     if broker.failure is not None:
         print(f"giusto: {broker.failure}", file=sys.stderr)
         return 1

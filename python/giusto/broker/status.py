@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from giusto.broker.guarded import Guarded
 from giusto.broker.registry import Client, Registry, Topic
 from giusto.protocol import ClientStatus, StatusIs, TopicStatus
 
@@ -21,14 +22,19 @@ class About:
 
 
 def status_answer(
-    number: int, registry: Registry, counted: dict[str, Any], about: About, now_ns: int
+    number: int, registry: Registry, guarded: Guarded, counted: dict[str, Any], about: About, now_ns: int
 ) -> StatusIs:
     """The answer to a Status request; `counted` is what the data plane says."""
     topics, clients = counted["topics"], counted["clients"]
     return StatusIs(
         id=number,
-        topics=[topic_status(topic, topics.get(topic.number, {})) for topic in registry.topics.values()],
-        clients=[client_status(client, clients.get(client.conn, {})) for client in registry.clients.values()],
+        topics=[
+            topic_status(topic, topics.get(topic.number, {}), guarded) for topic in registry.topics.values()
+        ],
+        clients=[
+            client_status(client, clients.get(client.conn, {}), guarded)
+            for client in registry.clients.values()
+        ],
         totals=counted.get("totals", {}),
         refused=counted.get("refused", {}),
         run=about.run,
@@ -40,7 +46,7 @@ def status_answer(
     )
 
 
-def topic_status(topic: Topic, counted: dict[str, Any]) -> TopicStatus:
+def topic_status(topic: Topic, counted: dict[str, Any], guarded: Guarded) -> TopicStatus:
     """A topic with its counters and delays."""
     return TopicStatus(
         topic=topic.name,
@@ -51,10 +57,12 @@ def topic_status(topic: Topic, counted: dict[str, Any]) -> TopicStatus:
         delay_p50_ns=counted.get("delay_p50_ns", 0),
         delay_p99_ns=counted.get("delay_p99_ns", 0),
         delay_max_ns=counted.get("delay_max_ns", 0),
+        bound_ns=guarded.bound_ns(topic.name),
+        promise_ns=guarded.promise_ns(topic.name),
     )
 
 
-def client_status(client: Client, counted: dict[str, Any]) -> ClientStatus:
+def client_status(client: Client, counted: dict[str, Any], guarded: Guarded) -> ClientStatus:
     """A client, with what was served for it and what waits for it."""
     return ClientStatus(
         client=client.number,
@@ -63,4 +71,5 @@ def client_status(client: Client, counted: dict[str, Any]) -> ClientStatus:
         served=counted.get("served", 0),
         waiting=counted.get("waiting", 0),
         dropped=dict(client.dropped),
+        share=guarded.client_share(client.name),
     )

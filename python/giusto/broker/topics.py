@@ -8,6 +8,7 @@ from giusto.broker.plane import Plane
 from giusto.broker.registry import Registry, Topic
 from giusto.config import BrokerConfig
 from giusto.config.broker import share_of
+from giusto.protocol import ShareTerms
 
 # Beyond so many topics without publishers they are forgotten at once.
 VACANT_MAX = 10_000
@@ -26,9 +27,9 @@ class Topics:
         for name in config.named_topics:
             self.declare(name, kept=True)
 
-    def declare(self, name: str, *, kept: bool = False) -> Topic:
-        """A new topic, with the share that the configuration gives it."""
-        share = self._config.share(name)
+    def declare(self, name: str, share: ShareTerms | None = None, *, kept: bool = False) -> Topic:
+        """A new topic, with the share that the configuration gives it unless it has one already."""
+        share = self._config.share(name) if share is None else share
         if len(self._registry.vacant) > VACANT_MAX:
             self._forget([next(iter(self._registry.vacant.values()))])
         number = self._plane.declare(name, share_of(share))

@@ -25,12 +25,16 @@ class TopicRow:
     p99_ns: int
     max_ns: int
     bound_ns: int | None
+    promise_ns: int | None
     dropped: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ClientRow:
-    """A client and θ, its part of what the input stage served since the last look."""
+    """A client and θ, its part of what the input stage served since the last look.
+
+    `share` is the least θ that its guarded flows are sure of.
+    """
 
     client: str
     address: str
@@ -38,6 +42,7 @@ class ClientRow:
     theta: float
     waiting: int
     dropped: dict[str, int]
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ def topic_row(now: TopicStatus, before: TopicStatus | None, seconds: float) -> T
         p99_ns=now.delay_p99_ns,
         max_ns=now.delay_max_ns,
         bound_ns=now.bound_ns,
+        promise_ns=now.promise_ns,
         dropped=losses(now.counters),
     )
 
@@ -103,7 +109,8 @@ def client_row(now: ClientStatus, served: int, total: int, seconds: float) -> Cl
     """One client among those that were served `total` messages."""
     theta = served / total if total else 0.0
     dropped = {reason: count for reason, count in now.dropped.items() if count}
-    return ClientRow(now.name, now.address, per_second(served, seconds), theta, now.waiting, dropped)
+    rate_hz = per_second(served, seconds)
+    return ClientRow(now.name, now.address, rate_hz, theta, now.waiting, dropped, now.share)
 
 
 def served_since(now: ClientStatus, before: ClientStatus | None) -> int:
@@ -133,17 +140,18 @@ def as_fields(seen: Activity) -> dict[str, Any]:
 
 def topic_cells(row: TopicRow) -> list[str]:
     """The cells of a topic's row, for people."""
-    bound = "–" if row.bound_ns is None else show_ns(row.bound_ns)
+    promised = ["–" if each is None else show_ns(each) for each in (row.bound_ns, row.promise_ns)]
     # Nothing takes no time at all: 0 is a topic of which nothing was delivered.
     times = [show_ns(delay_ns) if row.max_ns else "–" for delay_ns in (row.p50_ns, row.p99_ns, row.max_ns)]
     parties = f"{row.publishers}→{row.subscribers}"
-    return [row.topic, parties, show_rate(row.rate_hz), *times, bound, show_losses(row.dropped)]
+    return [row.topic, parties, show_rate(row.rate_hz), *times, *promised, show_losses(row.dropped)]
 
 
 def client_cells(row: ClientRow) -> list[str]:
     """The cells of a client's row, for people."""
     theta = f"{100 * row.theta:.1f} %"
-    return [row.client, show_rate(row.rate_hz), theta, str(row.waiting), show_losses(row.dropped)]
+    sure = "–" if row.share is None else f"{100 * row.share:.1f} %"
+    return [row.client, show_rate(row.rate_hz), theta, sure, str(row.waiting), show_losses(row.dropped)]
 
 
 def show_rate(rate_hz: float) -> str:

@@ -24,13 +24,13 @@ Examples:
   giusto top --once
   giusto top --interval 5s --json | jq '.topics[] | {topic, p99_ns}'"""
 
-TOPIC_COLUMNS = ("topic", "pub→sub", "rate", "p50", "p99", "max", "bound", "dropped")
+TOPIC_COLUMNS = ("topic", "pub→sub", "rate", "p50", "p99", "max", "bound", "promise", "dropped")
 # What is left out, one after the other, where names have less room than NAME_LEAST.
-LESS = ("p50", "bound", "max", "waiting")
+LESS = ("p50", "promise", "bound", "sure of", "max", "waiting")
 NAME_LEAST = 16
 LAST_LEAST = 16
 GAP, EDGES = 3, 2
-CLIENT_COLUMNS = ("client", "served", "θ", "waiting", "dropped")
+CLIENT_COLUMNS = ("client", "served", "θ", "sure of", "waiting", "dropped")
 
 
 @guarded
@@ -48,8 +48,8 @@ def top(
     """Show the topics and clients of a broker, live.
 
     For each topic: publishers and subscribers, messages per second, delay within the broker (from arrival to
-    departure, since it started), the bound that was proved, and what was dropped by reason. For each client:
-    θ, its part of what the input stage served.
+    departure, since it started), the largest bound and the tightest promise, and what was dropped by reason.
+    For each client: θ, its part of what the input stage served, and the part that it is sure of.
     """
     from giusto.cli.activity import activity, as_fields
     from giusto.cli.terminal import columns, screen

@@ -19,7 +19,7 @@ from giusto.client.publisher import Publisher
 from giusto.client.report import Periods, Report
 from giusto.client.stream import Events
 from giusto.client.subscription import Subscription
-from giusto.contract import Duration, Need, Offer, duration_ns
+from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
 from giusto.errors import Closed, TimedOut
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
@@ -128,6 +128,10 @@ class Bus(AnyBus):
     def views(self, pattern: str = "#") -> ViewsAre:
         """W, MatrixIN and MatrixOUT: the shares of topics, and which clients publish and receive them."""
         return self._run(operation.views(pattern))
+
+    def explain(self, topic: str) -> Explanation:
+        """How the bounds of a topic come about, term by term; `print` it."""
+        return self._run(operation.explain(topic))
 
     # --- request and reply
 

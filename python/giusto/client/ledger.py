@@ -26,6 +26,7 @@ from giusto.protocol import (
     Subscribed,
     Unadvertise,
     Unsubscribe,
+    VerdictIs,
     decode_reply,
 )
 
@@ -171,6 +172,8 @@ class Ledger:
                 yield from self._matched(message)
             case Dropped():
                 yield from self._dropped(message)
+            case VerdictIs():
+                self._judged(message)
             case Closing():
                 self.closing = message.reason
 
@@ -195,14 +198,19 @@ class Ledger:
                 self._numbers[answer.subscription] = party
                 party.is_established = True
                 party.number, party.matched = answer.subscription, answer.publishers
-                party.verdict = verdict(answer.bound_ns, answer.reason)
-                party._set_bound(answer.bound_ns or 0)
+                party.verdict = verdict(answer.verdict)
+                party._set_bound(answer.verdict.promise_ns or 0)
 
     def _matched(self, notice: Matched) -> Iterator[Event]:
         party = self._party(notice.flow, notice.subscription)
         if party is not None and party.matched != notice.count:
             party.matched = notice.count
             yield Matchedness(party, notice.count)
+
+    def _judged(self, notice: VerdictIs) -> None:
+        subscription = self._numbers.get(notice.subscription)
+        if subscription is not None:
+            subscription.verdict = verdict(notice.verdict)
 
     def _party(self, flow: int | None, subscription: int | None) -> Party | None:
         if flow is not None:

@@ -19,6 +19,7 @@ from giusto.client.entity import AnyPublisher, AnySubscription
 from giusto.client.entity import Party as Ours
 from giusto.client.events import Restored
 from giusto.client.ledger import Ledger
+from giusto.contract.explanation import Explanation, explanation
 from giusto.errors import Duplicate, GiustoError
 from giusto.protocol import (
     Advertise,
@@ -26,6 +27,8 @@ from giusto.protocol import (
     AnyRequest,
     Connect,
     Connected,
+    Explain,
+    Explained,
     Parties,
     Party,
     Publishers,
@@ -196,3 +199,9 @@ def views(pattern: str) -> Operation[ViewsAre]:
     """Who publishes and who receives which topics."""
     answer: ViewsAre = yield Ask(partial(Views, pattern=pattern))
     return answer
+
+
+def explain(topic: str) -> Operation[Explanation]:
+    """How the bounds of a topic come about."""
+    answer: Explained = yield Ask(partial(Explain, topic=topic))
+    return explanation(answer)

@@ -50,6 +50,22 @@ class Mtep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """What promises rest on, and how long they are kept for who is away. A bandwidth of 0 is unlimited."""
+
+    calibration: str | None = None
+    store: str | None = None
+    tolerance_ns: int = 2_000_000
+    reserve_ns: int = 60_000_000_000
+    slice_ns: int = 100_000
+    stall: str = "exclude"
+    link_delay_in_ns: int = 0
+    link_delay_out_ns: int = 0
+    link_bandwidth_in_bps: int = 0
+    link_bandwidth_out_bps: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConfig:
     """All that a broker is told. `topics` are patterns with shares; the first that covers a topic counts."""
 
@@ -72,6 +88,7 @@ class BrokerConfig:
     limits: Limits = field(default_factory=Limits)
     records: Records = field(default_factory=Records)
     mtep: Mtep = field(default_factory=Mtep)
+    guarantee: Guarantee = field(default_factory=Guarantee)
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 
     def __post_init__(self) -> None:
@@ -102,6 +119,15 @@ class BrokerConfig:
         return next(
             (share for pattern, share in self.topics if _core.topic_matches(pattern, topic)), ShareTerms()
         )
+
+    @property
+    def tolerance_ns(self) -> int:
+        """By how much messages of a flow may come closer than offered.
+
+        The bucket sees when a message is read. The network may delay one message and not the next, and a
+        time-driven broker reads what came within a period at once.
+        """
+        return self.guarantee.tolerance_ns + self.guarantee.link_delay_in_ns + self.period_ns
 
     @property
     def named_topics(self) -> tuple[str, ...]:
@@ -135,6 +161,7 @@ class BrokerConfig:
             "handshake_ns": self.handshake_ns,
             "connections_max": self.connections_max,
             "penalty_ns": self.penalty_ns,
+            "slice_ns": self.guarantee.slice_ns,
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
@@ -16,6 +17,9 @@ _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
 _WHOLE = re.compile(r"[0-9]{1,30}")
 _SPAN = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
+_BANDWIDTH = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)(?: ?([kMGT]?)bit/s)?")
+_BITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+BANDWIDTH_MAX = 10**15
 CPU_MAX = 4_095
 
 
@@ -116,6 +120,23 @@ def cpus(value: object, path: str) -> tuple[int, ...]:
             raise InvalidInput(path, value, 'processors from the lower to the higher number, such as "2-5"')
         found.update(several)
     return tuple(sorted(found))
+
+
+def path(value: object, path: str) -> str:
+    """Where a file is."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise InvalidInput(path, value, 'the path of a file, such as "/var/lib/giusto/contracts.db"')
+    return value
+
+
+def bandwidth(value: object, path: str) -> int:
+    """Bits per second: "1Gbit/s" or a whole number."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    found = _BANDWIDTH.fullmatch(text.strip()) if isinstance(text, str) else None
+    bits = None if found is None else Fraction(found[1]) * _BITS[found[2] or ""]
+    if bits is None or bits.denominator != 1 or bits > BANDWIDTH_MAX:
+        raise InvalidInput(path, value, 'a bandwidth such as "1Gbit/s", "100Mbit/s", or bits per second')
+    return int(bits)
 
 
 def _several(value: object) -> Sequence[object]:

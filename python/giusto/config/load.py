@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from giusto import _core
-from giusto.config.broker import BrokerConfig, Limits, Mtep, Realtime, Records, share_of
+from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, share_of
 from giusto.config.settings import SECTIONS, TOPIC, Setting
 from giusto.errors import InvalidInput
 from giusto.protocol import ShareTerms
@@ -52,6 +52,7 @@ def _assembled(
         limits=Limits(**values["limits"]),
         records=Records(**values["records"]),
         mtep=Mtep(**values["mtep"]),
+        guarantee=Guarantee(**values["guarantee"]),
         topics=tuple(topics),
     )
 

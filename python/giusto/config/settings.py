@@ -69,6 +69,24 @@ MTEP = {
     "processing_delay": _time("0ns", "processing delay of each broker on the way"),
     "mean_transmission": _time("0ns", "mean time to send a message, which sets the postponing cost"),
 }
+GUARANTEE = {
+    "calibration": Setting(kinds.path, "file of `giusto calibrate`; none: costs meant to be too high"),
+    "store": Setting(kinds.path, "file that keeps contracts over a restart; none: they are not kept"),
+    "tolerance": _time("0ns", "by how much messages may come closer together than offered"),
+    "reserve": _time("0ns", "how long a contract waits for a client that went without a goodbye"),
+    "slice": _time("1us", "how long other traffic is served before guarded messages are looked for again"),
+    "stall": Setting(
+        kinds.choice("exclude", "include"), "whether bounds contain the measured stalls of the machine"
+    ),
+    "link_delay_in": _time("0ns", "delay of the network from a publisher to the broker"),
+    "link_delay_out": _time("0ns", "delay of the network from the broker to a subscriber"),
+    "link_bandwidth_in": Setting(
+        kinds.bandwidth, 'bandwidth from a publisher, such as "1Gbit/s"; 0: no limit', "_bps"
+    ),
+    "link_bandwidth_out": Setting(
+        kinds.bandwidth, 'bandwidth to a subscriber, such as "1Gbit/s"; 0: no limit', "_bps"
+    ),
+}
 TOPIC = {
     "weight": Setting(kinds.whole(1, 65_535), "importance under twrr and smooth"),
     "rate": Setting(kinds.whole(1, 2**31), "importance under fair"),
@@ -83,4 +101,5 @@ SECTIONS: dict[str, dict[str, Setting]] = {
     "limits": LIMITS,
     "records": RECORDS,
     "mtep": MTEP,
+    "guarantee": GUARANTEE,
 }

@@ -5,15 +5,18 @@ nanoseconds. They are frozen, compare by what they mean and print as sentences.
 """
 
 from giusto.contract.duration import Duration, Rate, duration_ns, rate_terms, show_ns, show_rate
+from giusto.contract.explanation import Explanation
 from giusto.contract.need import Need
 from giusto.contract.offer import Offer
-from giusto.contract.verdict import Granted, Unproved, Verdict, verdict
+from giusto.contract.verdict import Granted, Part, Unproved, Verdict, verdict
 
 __all__ = [
     "Duration",
+    "Explanation",
     "Granted",
     "Need",
     "Offer",
+    "Part",
     "Rate",
     "Unproved",
     "Verdict",

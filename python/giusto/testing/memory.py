@@ -57,7 +57,7 @@ class MemoryBus(Bus):
         """Say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
         self._world.settle()
         super().close()
-        self._world.leave(self._conn)
+        self._world.leave(self._conn, _core.encode_goodbye())
 
     # --- instead of sockets and threads
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import uuid4
 
 from giusto import _core
@@ -43,7 +44,7 @@ class World:
     """One broker, its clients, and the bytes under way between them."""
 
     def __init__(self, config: BrokerConfig | None, delay_ns: int) -> None:
-        config = config or BrokerConfig()
+        config = delayed(config or BrokerConfig(), delay_ns)
         run = uuid4().hex
         version = _core.VERSION
         self.now_ns = 0
@@ -65,11 +66,12 @@ class World:
         self._clients[conn] = (native, attend)
         return conn
 
-    def leave(self, conn: int) -> None:
-        """A client's connection ends; what it sent before still arrives."""
+    def leave(self, conn: int, last: bytes = b"") -> None:
+        """A client's connection ends; what it sent before still arrives, and its last words."""
         if conn in self._clients:
             self._collect()
             self._arrive_last(conn)
+            self._plane.feed(self.now_ns, conn, last)
             del self._clients[conn]
             self._plane.hang_up(self.now_ns, conn)
             self.settle()
@@ -159,3 +161,11 @@ class World:
         if then_ns >= self._losses_ns:
             self._losses_ns = then_ns + LOSSES_NS
             self._control.report_losses()
+            self._control.tend()
+
+
+def delayed(config: BrokerConfig, delay_ns: int) -> BrokerConfig:
+    """The configuration of a broker whose publishers are so far away: its promises contain the delay."""
+    terms = config.guarantee
+    further = replace(terms, link_delay_in_ns=terms.link_delay_in_ns + delay_ns)
+    return replace(config, guarantee=further)

@@ -7,8 +7,10 @@ from typing import Any
 
 from giusto import _core
 from giusto.broker import Control
+from giusto.broker.store import Store
 from giusto.config import BrokerConfig
 from giusto.errors import InvalidInput, Unknown
+from giusto.guarantee.costs import Costs
 from giusto.protocol import AnyAnswer, AnyNotice, Connect, Request, decode_reply, encode
 
 Reply = AnyAnswer | AnyNotice
@@ -71,6 +73,10 @@ class RecordingPlane:
             return False
         return True
 
+    def guard(self, topics: Sequence[int], guarded: bool) -> list[int]:
+        self.calls.append(("guard" if guarded else "unguard", *topics))
+        return [topic for topic in topics if self.engine.guard(topic, guarded)]
+
     def allot(self, topic: int, share: _core.Share) -> None:
         self.engine.allot(topic, share)
 
@@ -124,12 +130,26 @@ class RecordingPlane:
 class Bench:
     """A control plane on a recording plane, and clients that ask it things."""
 
-    def __init__(self, config: BrokerConfig | None = None, *, udp_port: int | None = None) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig | None = None,
+        *,
+        udp_port: int | None = None,
+        costs: Costs | None = None,
+        store: Store | None = None,
+    ) -> None:
         self.plane = RecordingPlane()
         self.now = 0
         config = BrokerConfig() if config is None else config
         self.control = Control(
-            self.plane, config, run="run-1", version="1.0", clock=lambda: self.now, udp_port=udp_port
+            self.plane,
+            config,
+            run="run-1",
+            version="1.0",
+            clock=lambda: self.now,
+            udp_port=udp_port,
+            costs=costs,
+            store=store,
         )
 
     def client(self, conn: int, name: str | None = None) -> int:

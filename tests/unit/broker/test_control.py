@@ -14,7 +14,7 @@ from giusto.broker import topics as topics_module
 from giusto.broker import views as views_module
 from giusto.broker.address import client_address, host_of, main_address, udp_port
 from giusto.broker.exchange import failed
-from giusto.broker.requests import UNASKED, UNPROVED
+from giusto.broker.verdicts import UNASKED
 from giusto.config import BrokerConfig, Limits
 from giusto.errors import FilterSyntax, GiustoError, InvalidInput
 from giusto.protocol import (
@@ -121,7 +121,7 @@ def test_a_topic_is_declared_on_first_use_with_its_configured_share() -> None:
     offer = OfferTerms(min_sep_ns=10, burst=2, jitter_ns=3, max_size_bytes=64, queue=32)
     (answer,) = bench.ask(1, Advertise(id=2, topic="ward/3/alarm", offer=offer))
     assert answer == Advertised(id=2, flow=0, topic=1, credit=32, subscribers=0)
-    expected = {"capacity": 32, "max_size_bytes": 64, "min_sep_ns": 10, "burst": 2, "jitter_ns": 3}
+    expected = {"capacity": 32, "max_size_bytes": 64, "min_sep_ns": 10, "burst": 2, "jitter_ns": 2_000_003}
     assert bench.plane.calls[2:] == [("declare", "ward/3/alarm", 9), ("advertise", 1, expected)]
 
 
@@ -159,7 +159,7 @@ def test_a_subscriber_hears_names_before_its_subscription_begins() -> None:
     bench.ask(1, Advertise(id=2, topic="a/c"))
     *names, answer = bench.ask(2, Subscribe(id=9, pattern="a/+"))
     assert names == [TopicIs(0, "a/b"), SourceIs(0, "c1"), TopicIs(1, "a/c")]
-    assert answer == Subscribed(id=9, subscription=0, publishers=2, reason=UNASKED)
+    assert answer == Subscribed(id=9, subscription=0, publishers=2, verdict=UNASKED)
     assert bench.plane.calls[-1] == ("subscribe", "a/+", None, None, 3)
     assert bench.heard(1) == [Matched(1, flow=0), Matched(1, flow=1)]
 
@@ -223,12 +223,13 @@ def test_both_sides_hear_when_the_other_leaves() -> None:
     assert bench.heard(2) == [Matched(0, subscription=0)]
 
 
-def test_a_deadline_reaches_the_output_stage_and_a_latency_does_not() -> None:
+def test_a_deadline_and_a_promise_reach_the_output_stage() -> None:
     bench = Bench()
     bench.client(1)
-    answers = bench.ask(1, Subscribe(id=1, pattern="a", need=NeedTerms(max_latency_ns=5)))
-    assert answers == [Subscribed(id=1, subscription=0, reason=UNPROVED)]
+    bench.ask(1, Subscribe(id=1, pattern="a"))
     assert bench.plane.calls[-1][3] is None
+    bench.ask(1, Subscribe(id=1, pattern="a", need=NeedTerms(max_latency_ns=5)))
+    assert bench.plane.calls[-1][3] is not None
     bench.ask(1, Subscribe(id=2, pattern="a", need=NeedTerms(deadline_ns=5, price=2.0)))
     assert bench.plane.calls[-1][3] is not None
 
@@ -347,7 +348,7 @@ def test_who_publishes_and_who_listens_can_be_asked() -> None:
     bench = Bench()
     bench.client(1)
     bench.client(2)
-    offer, need = OfferTerms(min_sep_ns=5), NeedTerms(max_latency_ns=7)
+    offer, need = OfferTerms(min_sep_ns=5), NeedTerms(deadline_ns=7)
     bench.ask(1, Advertise(id=1, topic="a/b", offer=offer))
     bench.ask(2, Subscribe(id=1, pattern="a/+", need=need))
     publishers = Parties(id=3, parties=[Party(0, "c1", "a/b", offer=offer)])

@@ -80,12 +80,12 @@ def test_the_busiest_topics_come_first() -> None:
 @pytest.mark.parametrize(("bound_ns", "shown"), [(None, "–"), (1_840_000, "1.84 ms")])
 def test_a_row_for_people_has_units(bound_ns: int | None, shown: str) -> None:
     row = activity(status(1, [topic("a", bound_ns, ingested=12_345, dropped=7)], [])).topics[0]
-    assert topic_cells(row) == ["a", "1→2", "12,345/s", "10 µs", "2 ms", "3 ms", shown, "7 dropped"]
+    assert topic_cells(row) == ["a", "1→2", "12,345/s", "10 µs", "2 ms", "3 ms", shown, "–", "7 dropped"]
 
 
 def test_a_client_for_people_has_its_share_in_percent() -> None:
     row = activity(status(1, [], [client(0, 3, expired=1), client(1, 1)])).clients[0]
-    assert client_cells(row) == ["c0", "3.0/s", "75.0 %", "4", "1 expired"]
+    assert client_cells(row) == ["c0", "3.0/s", "75.0 %", "–", "4", "1 expired"]
 
 
 def test_a_number_that_is_anothers_now_starts_from_nothing() -> None:

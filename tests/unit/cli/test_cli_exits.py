@@ -16,7 +16,7 @@ from giusto.errors import InvalidInput, Refused, Unreachable
         (BrokenPipeError(32, "Broken pipe"), 0, ""),
         (InvalidInput("--rate", "fast", "a rate"), 2, "--rate = fast: expected a rate"),
         (Unreachable("giusto://x:1", "refused"), 1, "no broker at giusto://x:1: refused"),
-        (Refused("too much"), 1, "too much"),
+        (Refused("latency", "too much"), 1, "too much"),
         (FileNotFoundError(2, "No such file or directory", "a.toml"), 1, "a.toml: No such file or directory"),
     ],
 )
@@ -37,7 +37,7 @@ def test_a_bug_is_not_hidden() -> None:
 def test_the_line_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     @guarded
     def command() -> None:
-        raise Refused("too much")
+        raise Refused("latency", "too much")
 
     with pytest.raises(typer.Exit) as end:
         command()

@@ -55,9 +55,9 @@ def test_several_clients_share_the_broker_and_the_clock() -> None:
 
 
 def test_a_late_message_is_a_miss_and_still_delivered() -> None:
-    bus = MemoryBus(delay="3ms")
+    bus = MemoryBus(BrokerConfig(expiry="none"), delay="3ms")
     told: list[Miss] = []
-    subscription = bus.subscribe("a", Need(max_latency="2ms"), on_miss=told.append)
+    subscription = bus.subscribe("a", Need(deadline="2ms"), on_miss=told.append)
     bus.advertise("a").publish_many([b"1", b"2"])
     assert payloads(subscription) == [b"1", b"2"]
     (miss,) = told
@@ -71,7 +71,7 @@ def test_messages_too_far_apart_are_a_miss() -> None:
     bus = MemoryBus()
     told: list[Miss] = []
     subscription = bus.subscribe("a", Need(max_sep="10ms"), on_miss=told.append)
-    publisher = bus.advertise("a")
+    publisher = bus.advertise("a", Offer(max_sep="10ms"))
     for pause in ("10ms", "11ms"):
         publisher.publish(b"")
         bus.clock.advance(pause)
@@ -113,8 +113,8 @@ def test_parties_hear_of_the_other_side() -> None:
 
 
 def test_events_come_as_a_stream_too() -> None:
-    bus = MemoryBus(delay="3ms")
-    subscription = bus.subscribe("a", Need(max_latency="2ms"))
+    bus = MemoryBus(BrokerConfig(expiry="none"), delay="3ms")
+    subscription = bus.subscribe("a", Need(deadline="2ms"))
     bus.advertise("a").publish(b"")
     kinds = {type(bus.events.receive("1s")) for _ in range(2)}
     assert kinds == {Miss, Matchedness}

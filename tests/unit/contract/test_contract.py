@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from giusto.contract import Granted, Need, Offer, Unproved, duration_ns, rate_terms, show_ns, verdict
+from giusto.contract import Granted, Need, Offer, Part, Unproved, duration_ns, rate_terms, show_ns, verdict
 from giusto.errors import InvalidInput
-from giusto.protocol import NeedTerms, OfferTerms
+from giusto.protocol import NeedTerms, OfferTerms, PartTerms, VerdictTerms
 
 
 @pytest.mark.parametrize(
@@ -245,9 +245,24 @@ def test_a_contract_is_frozen() -> None:
 
 
 def test_a_verdict_says_what_was_proved() -> None:
-    granted = verdict(1_840_000, "12 topics, 6 clients")
-    assert granted == Granted(1_840_000, "12 topics, 6 clients")
-    assert str(granted) == "Granted: never later than 1.84 ms (12 topics, 6 clients)"
-    assert verdict(None, "nobody asked") == Unproved("nobody asked")
+    parts = [PartTerms("blocking", 1_000_000, "(B)"), PartTerms("own quantum", 840_000, "(T2)")]
+    terms = VerdictTerms(5_000_000, 1_840_000, parts, 0.5, 0.25, "defaults", "alarm", "monitor")
+    granted = verdict(terms)
+    assert granted == Granted(
+        5_000_000,
+        1_840_000,
+        (Part("blocking", 1_000_000, "(B)"), Part("own quantum", 840_000, "(T2)")),
+        0.5,
+        0.25,
+        "defaults",
+        "alarm",
+        "monitor",
+    )
+    assert str(granted) == (
+        "Granted: never later than 5 ms (at most 1.84 ms with what is admitted now; defaults)"
+    )
+    reserved = verdict(VerdictTerms(5_000_000, 5_000_000, basis="defaults"))
+    assert str(reserved) == "Granted: never later than 5 ms (nobody publishes yet; defaults)"
+    assert verdict(VerdictTerms(reason="nobody asked")) == Unproved("nobody asked")
     assert str(Unproved("nobody asked")) == "Unproved: nobody asked"
     assert "1.84 ms" in granted._repr_html_()

@@ -23,7 +23,7 @@ from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, not_connected, weak_hook
 from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.client.report import Periods, Report
-from giusto.contract import Duration, Need, Offer, duration_ns
+from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
 from giusto.errors import Closed, GiustoError, TimedOut
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
@@ -130,6 +130,10 @@ class Bus(AnyBus):
     async def views(self, pattern: str = "#") -> ViewsAre:
         """W, MatrixIN and MatrixOUT: the shares of topics, and which clients publish and receive them."""
         return await self._run(operation.views(pattern))
+
+    async def explain(self, topic: str) -> Explanation:
+        """How the bounds of a topic come about, term by term; `print` it."""
+        return await self._run(operation.explain(topic))
 
     # --- request and reply
 

@@ -1,0 +1,213 @@
+"""Whether what a client asks can be promised, beside all that has been promised: all of it or nothing.
+
+A request is decided here before the data plane is asked (`offered`, `subscribed`, `allotted`) and counts
+after it agreed (`conclude`). What changes nothing that is guarded costs next to nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from giusto.broker.contracts import Contract
+from giusto.broker.draft import Draft, larger, rest_of
+from giusto.broker.guarded import Guarded
+from giusto.broker.holdings import holding, offer_of, size_of
+from giusto.broker.keeping import Keeping
+from giusto.broker.limits import require_limit, require_limits_beside
+from giusto.broker.plane import Plane
+from giusto.broker.refusal import refusal
+from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
+from giusto.broker.shares import set_shares
+from giusto.contract import Need, Offer
+from giusto.contract.matching import Flow as Offered
+from giusto.contract.matching import is_demanding, require_match
+from giusto.guarantee.model import Allotted, Change
+from giusto.protocol import ShareTerms
+
+# So many topics with one call: a call waits for the data thread, which serves nothing meanwhile.
+AT_ONCE = 16
+
+
+class Desk:
+    """Where requests are decided. `tolerance_ns` is added to the jitter of every flow."""
+
+    def __init__(
+        self, plane: Plane, registry: Registry, guarded: Guarded, keeping: Keeping, tolerance_ns: int
+    ) -> None:
+        self._plane = plane
+        self._registry = registry
+        self._guarded = guarded
+        self._keeping = keeping
+        self._tolerance_ns = tolerance_ns
+
+    # --- what is asked
+
+    def offered(self, client: Client, topic: str, offer: Offer) -> Draft:
+        """A client wants to publish; raises `Refused`."""
+        flow = Offered(client.name, topic, offer)
+        covering = self._guarded.contracts.covering(topic)
+        for contract in covering:
+            require_match(contract.need, flow)
+        promising = [one for one in covering if one.promise_ns is not None]
+        draft = Draft()
+        if promising or topic in self._guarded.topics:
+            self._offer_guarded(draft, client, flow, promising)
+        else:
+            self._offer_rest(draft, client, flow)
+        return self._decided(draft)
+
+    def _offer_guarded(self, draft: Draft, client: Client, flow: Offered, promising: list[Contract]) -> None:
+        require_limit(flow)
+        require_limits_beside(client, flow.topic)
+        self._count(draft, flow)
+        self._count_all(draft, client)
+        self._guard(draft, flow.topic, promising)
+
+    def _offer_rest(self, draft: Draft, client: Client, flow: Offered) -> None:
+        if self._guarded.is_urgent(client.name):
+            require_limit(flow, beside=True)
+            self._count(draft, flow)
+        draft.asks = rest_of(len(self._registry.subscriptions_to(flow.topic)), size_of(flow.offer))
+
+    def subscribed(self, client: Client, pattern: str, need: Need) -> Draft:
+        """A client wants to receive; raises `Refused`."""
+        topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
+        self._require_matches(need, pattern, topics)
+        draft = Draft()
+        self._draw_up(draft, client.name, pattern, need)
+        if need.max_latency_ns is not None:
+            self._guard_all(draft, topics, pattern)
+        for name in self._guarded.tree.covered(pattern):
+            self._receive(draft, name, client.name)
+        others = [topic for topic in topics if not self._is_guarded(draft, topic.name)]
+        draft.asks = rest_of(max((topic.subscribers + 1 for topic in others), default=0), 0)
+        return self._decided(draft)
+
+    def allotted(self, topic: str, share: ShareTerms) -> Draft:
+        """A topic is to have another share; raises `Refused`."""
+        draft = Draft()
+        present = self._guarded.topics.get(topic)
+        if present is not None:
+            draft.topics[topic] = Allotted(topic=topic, share=share, fanout=present.fanout)
+        return self._decided(draft)
+
+    def adopt(self, flows: Iterable[Offered], until_ns: int) -> None:
+        """Flows counted before a restart: they do again, until then; raises `Refused`."""
+        draft = Draft()
+        for flow in flows:
+            self._count(draft, flow, until_ns)
+            promising = self._guarded.contracts.promising(flow.topic)
+            if promising:
+                self._guard(draft, flow.topic, promising)
+        self._guarded.commit(self._decided(draft))
+
+    # --- what becomes of it
+
+    @contextmanager
+    def kept(self, draft: Draft) -> Iterator[None]:
+        """Keep what was decided over a restart; if the block raises, it was never so."""
+        is_known = self._guarded.contracts.by_key.__contains__
+        self._keeping.write(draft, is_known)
+        try:
+            yield
+        except BaseException:
+            self._keeping.unwrite(draft, is_known)
+            raise
+
+    def conclude(self, draft: Draft, subscription: Subscription | None = None) -> None:
+        """The data plane agreed: it counts from now on."""
+        about = self._guarded.commit(draft)
+        if draft.contract is not None and subscription is not None:
+            self._guarded.contracts.arrive(draft.contract, subscription)
+        topics = self._registry.topics
+        guarding = [topics[name].number for name in draft.guarding if name in topics]
+        for first in range(0, len(guarding), AT_ONCE):
+            self._plane.guard(guarding[first : first + AT_ONCE], True)
+        set_shares(self._plane, self._registry, self._guarded.book, about)
+
+    # --- putting a draft together
+
+    def _require_matches(self, need: Need, pattern: str, topics: list[Topic]) -> None:
+        if not is_demanding(need):
+            return
+        for topic in topics:
+            for flow in topic.flows.values():
+                require_match(need, _offered(flow))
+        for name in self._guarded.tree.covered(pattern):
+            for held in self._guarded.holdings.on(name):
+                require_match(need, Offered(held.client, name, held.offer))
+
+    def _draw_up(self, draft: Draft, client: str, pattern: str, need: Need) -> None:
+        """The contract of a subscription, if it is one: what its client comes back for, or a new one."""
+        contracts = self._guarded.contracts
+        old = contracts.claimable(client, pattern, need)
+        if old is not None and old.need == need:
+            draft.contract = old
+            return
+        if old is not None:
+            draft.replaced = old
+            draft.ask_no_more(old, old.topics)
+        if need.max_latency_ns is not None or is_demanding(need):
+            draft.contract = Contract(contracts.new_key(client, pattern), client, pattern, need)
+
+    def _guard_all(self, draft: Draft, topics: list[Topic], pattern: str) -> None:
+        assert draft.contract is not None
+        publishers: dict[Client, str] = {}
+        for topic in topics:
+            for flow in topic.flows.values():
+                require_limit(_offered(flow))
+                publishers.setdefault(flow.client, topic.name)
+        for client, name in publishers.items():
+            require_limits_beside(client, name)
+            self._count_all(draft, client)
+        names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
+        for name in dict.fromkeys(names):
+            self._guard(draft, name, [draft.contract])
+
+    def _guard(self, draft: Draft, topic: str, contracts: list[Contract]) -> None:
+        """A topic is guarded from now on, for those who were promised something."""
+        for contract in contracts:
+            draft.ask(contract, topic)
+        draft.guarding.add(topic)
+        self._receive(draft, topic, *(one.client for one in contracts))
+
+    def _is_guarded(self, draft: Draft, topic: str) -> bool:
+        return topic in self._guarded.topics or topic in draft.topics
+
+    def _receive(self, draft: Draft, topic: str, *clients: str) -> None:
+        """Those clients get the messages of a guarded topic too."""
+        fanout = self._guarded.fanout(topic, *clients)
+        allotted = Allotted(topic=topic, share=self._guarded.share(topic), fanout=fanout)
+        if allotted != self._guarded.topics.get(topic):
+            draft.topics[topic] = allotted
+
+    def _count_all(self, draft: Draft, client: Client) -> None:
+        for flow in client.flows.values():
+            self._count(draft, _offered(flow))
+
+    def _count(self, draft: Draft, flow: Offered, until_ns: int | None = None) -> None:
+        new = holding(flow.publisher, flow.topic, flow.offer, self._tolerance_ns, until_ns)
+        draft.count(new, self._guarded.holdings.get(new.client, new.topic))
+
+    # --- deciding
+
+    def _decided(self, draft: Draft) -> Draft:
+        """The draft, if every contract holds with it; raises `Refused`."""
+        guarded = self._guarded
+        change = guarded.change(draft, larger(guarded.rest, draft.asks))
+        objection = None if change == Change() else guarded.book.decide(change)
+        if objection is not None:
+            # Other traffic may have become less since it was last looked at.
+            change = guarded.change(draft, larger(guarded.rest_beside(draft), draft.asks))
+            objection = guarded.book.decide(change)
+        if objection is not None:
+            nearest = guarded.book.nearest(change)
+            own = objection.own and draft.contract is not None
+            raise refusal(objection, change, nearest, own=own)
+        draft.rest = change.rest
+        return draft
+
+
+def _offered(flow: Flow) -> Offered:
+    return Offered(flow.client.name, flow.topic.name, offer_of(flow.offer))

@@ -1,0 +1,86 @@
+"""What a request would change in the guarded part of a broker, while it is being put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from giusto.broker.contracts import Contract
+from giusto.broker.holdings import Holding
+from giusto.guarantee.model import Allotted, Change, Demand, Rest
+
+# A flush has 64 KiB in any case: up to here the rest makes no bound longer.
+REST_LEAST = Rest(fanout=64, size_bytes=65_536)
+
+
+@dataclass(slots=True)
+class Draft:
+    """Flows, demands and topics that come, change and go; what other traffic `asks`, and what it gets."""
+
+    holdings: dict[tuple[str, str], Holding] = field(default_factory=dict)
+    ended: list[Holding] = field(default_factory=list)
+    demands: dict[tuple[str, str], Contract] = field(default_factory=dict)
+    demands_gone: dict[tuple[str, str], Contract] = field(default_factory=dict)
+    topics: dict[str, Allotted] = field(default_factory=dict)
+    released: list[str] = field(default_factory=list)
+    guarding: set[str] = field(default_factory=set)
+    contract: Contract | None = None
+    replaced: Contract | None = None
+    asks: Rest = REST_LEAST
+    rest: Rest | None = None
+
+    def count(self, new: Holding, old: Holding | None) -> None:
+        """A flow counts from now on, in the place of what counted for it before."""
+        place = (new.client, new.topic)
+        if place in self.holdings:
+            return
+        if old is None or old.until_ns is not None or old.supply != new.supply:
+            self.holdings[place] = new
+        if old is not None and old.supply != new.supply:
+            self.ended.append(old)
+
+    def ask(self, contract: Contract, topic: str) -> None:
+        """A contract is a demand on a topic from now on."""
+        if topic not in contract.topics:
+            self.demands[contract.key, topic] = contract
+
+    def ask_no_more(self, contract: Contract, topics: Iterable[str]) -> None:
+        """A contract is no demand on some topics any more."""
+        for topic in contract.topics.intersection(topics):
+            self.demands_gone[contract.key, topic] = contract
+
+    def change(self, known: set[tuple[str, str]], rest: Rest | None) -> Change:
+        """The change for the book; flows that are `known` (client, topic) come back as they were."""
+        gone = {(one.client, one.topic) for one in self.ended}
+        return Change(
+            supplies=tuple(
+                one.supply for place, one in self.holdings.items() if place not in known or place in gone
+            ),
+            supplies_gone=tuple(one.supply for one in self.ended),
+            demands=_demands(self.demands),
+            demands_gone=_demands(self.demands_gone),
+            topics=tuple(self.topics.values()),
+            released=tuple(self.released),
+            rest=rest,
+        )
+
+
+def _demands(found: dict[tuple[str, str], Contract]) -> tuple[Demand, ...]:
+    return tuple(contract.demand(topic) for (_, topic), contract in found.items())
+
+
+def rest_of(fanout: int, size_bytes: int) -> Rest:
+    """Other traffic, rounded up to powers of two, so that it seldom changes."""
+    return Rest(
+        fanout=max(REST_LEAST.fanout, _power(fanout)),
+        size_bytes=max(REST_LEAST.size_bytes, _power(size_bytes)),
+    )
+
+
+def larger(one: Rest, other: Rest) -> Rest:
+    """Both of them."""
+    return Rest(fanout=max(one.fanout, other.fanout), size_bytes=max(one.size_bytes, other.size_bytes))
+
+
+def _power(number: int) -> int:
+    return 1 << max(0, number - 1).bit_length()

@@ -1,0 +1,148 @@
+"""What is guarded in a broker: which flows count, what was promised, and what all of it comes to.
+
+A topic is guarded while a promise covers it and somebody publishes on it. This is state alone: the desk
+decides what comes, the exit lets go what ends.
+"""
+
+from __future__ import annotations
+
+from giusto.broker.contracts import Contract, Contracts
+from giusto.broker.draft import Draft, rest_of
+from giusto.broker.holdings import Holdings, offer_of, size_of
+from giusto.broker.registry import Flow, Registry
+from giusto.broker.tree import TopicTree
+from giusto.config import BrokerConfig
+from giusto.guarantee.book import Book
+from giusto.guarantee.model import Allotted, Change, Rest
+from giusto.protocol import ShareTerms
+
+
+class Guarded:
+    """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more."""
+
+    def __init__(self, registry: Registry, config: BrokerConfig, book: Book) -> None:
+        self.book = book
+        self.contracts = Contracts()
+        self.holdings = Holdings()
+        self.topics: dict[str, Allotted] = {}
+        self.tree = TopicTree()
+        self.rest = rest_of(0, 0)
+        self.releasing: set[str] = set()
+        self._registry = registry
+        self._config = config
+        self._shares: dict[str, ShareTerms] = {}
+        self._moved: dict[Contract, None] = {}
+
+    # --- what is known
+
+    @property
+    def basis(self) -> str:
+        """On which costs the promises rest."""
+        return self.book.setting.costs.basis
+
+    def share(self, topic: str) -> ShareTerms:
+        """What a topic is allotted, also when it does not exist now."""
+        known = self._registry.topics.get(topic)
+        if known is not None:
+            return known.share
+        return self._shares.get(topic) or self._config.share(topic)
+
+    def keep_share(self, topic: str, share: ShareTerms) -> None:
+        """A topic that need not exist now is allotted this."""
+        self._shares[topic] = share
+
+    def fanout(self, topic: str, *clients: str) -> int:
+        """How many clients get the messages of a topic, with some that want to, and those that are away."""
+        here = {each.client.name for each in self._registry.subscriptions_to(topic)}
+        return len(here | {each.client for each in self.contracts.covering(topic)} | {*clients})
+
+    def is_urgent(self, client: str) -> bool:
+        """Whether a client that is there publishes on a guarded topic."""
+        return any(one.until_ns is None and one.topic in self.topics for one in self.holdings.of(client))
+
+    def is_needed(self, topic: str) -> bool:
+        """Whether a topic has to be guarded: somebody publishes, and somebody was promised something."""
+        return bool(self.holdings.on(topic) and self.contracts.promising(topic))
+
+    def bound_ns(self, topic: str) -> int | None:
+        """The largest bound on a topic, if it is guarded."""
+        worst = self.book.worst((topic,)) if topic in self.topics else None
+        return None if worst is None else worst.total_ns
+
+    def promise_ns(self, topic: str) -> int | None:
+        """The tightest promise on a topic, if it is guarded."""
+        if topic not in self.topics:
+            return None
+        promised = (one.promise_ns for one in self.contracts.promising(topic))
+        return min((each for each in promised if each is not None), default=None)
+
+    def client_share(self, client: str) -> float | None:
+        """θ: the part of the time that the guarded flows of a client are sure of."""
+        held = (one.topic for one in self.holdings.of(client) if one.topic in self.topics)
+        topic = next(held, None)
+        return None if topic is None else float(self.book.bound(client, topic).client_share)
+
+    def take_moved(self) -> list[Contract]:
+        """Live contracts on whose topics publishers came or went since the last call."""
+        moved, self._moved = self._moved, {}
+        return [one for one in moved if one.subscription is not None and one.promise_ns is not None]
+
+    def rest_beside(self, draft: Draft) -> Rest:
+        """The traffic that is not guarded now, and will not be."""
+        fanout = size_bytes = 0
+        for topic in self._registry.topics.values():
+            if topic.flows and topic.name not in self.topics and topic.name not in draft.guarding:
+                fanout = max(fanout, topic.subscribers)
+                size_bytes = max(size_bytes, *map(flow_size, topic.flows.values()))
+        return rest_of(fanout, size_bytes)
+
+    # --- what becomes of it
+
+    def change(self, draft: Draft, rest: Rest | None) -> Change:
+        """A draft as a change of the book, with the rest as it is then."""
+        known = {place for place in draft.holdings if self.holdings.get(*place) is not None}
+        return draft.change(known, None if rest == self.rest else rest)
+
+    def commit(self, draft: Draft) -> set[str]:
+        """Make a change that was decided; the topics that it is about."""
+        change = self.change(draft, draft.rest or self.rest)
+        if change != Change():
+            self.book.commit(change)
+        self.rest = change.rest or self.rest
+        for held in draft.ended:
+            self.holdings.remove(held)
+        for held in draft.holdings.values():
+            self.holdings.add(held)
+        self._commit_topics(draft)
+        self._commit_contracts(draft)
+        flows = {held.topic for held in (*draft.holdings.values(), *draft.ended)}
+        for topic in flows:
+            self._moved.update(dict.fromkeys(self.contracts.covering(topic)))
+        return flows | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
+
+    def _commit_topics(self, draft: Draft) -> None:
+        for name, allotted in draft.topics.items():
+            if name not in self.topics:
+                self.tree.add(name)
+            self.topics[name] = allotted
+            self._shares[name] = allotted.share
+        for name in draft.released:
+            del self.topics[name]
+            self.tree.remove(name)
+            self._shares.pop(name, None)
+            self.releasing.discard(name)
+
+    def _commit_contracts(self, draft: Draft) -> None:
+        for (_, topic), contract in draft.demands_gone.items():
+            contract.topics.discard(topic)
+        if draft.replaced is not None:
+            self.contracts.remove(draft.replaced)
+        if draft.contract is not None and draft.contract.key not in self.contracts.by_key:
+            self.contracts.add(draft.contract)
+        for (_, topic), contract in draft.demands.items():
+            contract.topics.add(topic)
+
+
+def flow_size(flow: Flow) -> int:
+    """The largest message of a flow."""
+    return size_of(offer_of(flow.offer))

@@ -1,0 +1,76 @@
+"""What of a change is kept over a restart, and when: before the data plane is asked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from giusto.broker.contracts import Contract
+from giusto.broker.draft import Draft
+from giusto.broker.holdings import Holding
+from giusto.broker.rows import Kept, KeptNeed, KeptOffer, KeptShare, name_of
+from giusto.broker.store import Store
+from giusto.errors import NotKept
+from giusto.protocol import OfferTerms, ShareTerms
+
+_log = logging.getLogger("giusto.broker")
+
+
+class Keeping:
+    """Drafts as rows of a store; without a store nothing is kept."""
+
+    def __init__(self, store: Store | None, share: Callable[[str], ShareTerms]) -> None:
+        self._store = store
+        self._share = share
+
+    def write(self, draft: Draft, known: Callable[[str], bool]) -> None:
+        """Keep what comes, forget what goes; raises `NotKept`. A `known` contract is kept already."""
+        added, gone = self._added(draft, known), _gone(draft)
+        if self._store is not None and (added or gone):
+            self._store.change(added, map(name_of, gone))
+
+    def unwrite(self, draft: Draft, known: Callable[[str], bool]) -> None:
+        """The data plane refused: as it was before."""
+        self._change(_gone(draft), self._added(draft, known))
+
+    def erase(self, draft: Draft) -> None:
+        """Forget what has ended. What cannot be forgotten comes back after a restart, for a while."""
+        released: list[Kept] = [KeptShare(topic, ShareTerms()) for topic in draft.released]
+        self._change([], _gone(draft) + released)
+
+    def give_up(self, client: str, topic: str) -> None:
+        """A flow that was kept does not count any more."""
+        self._change([], [KeptOffer(client, topic, OfferTerms())])
+
+    def _change(self, added: list[Kept], gone: list[Kept]) -> None:
+        if self._store is None or not (added or gone):
+            return
+        try:
+            self._store.change(added, map(name_of, gone))
+        except NotKept as error:
+            _log.warning("%s", error)
+
+    def _added(self, draft: Draft, known: Callable[[str], bool]) -> list[Kept]:
+        added: list[Kept] = [_kept_offer(held) for held in draft.holdings.values()]
+        if draft.contract is not None and not known(draft.contract.key):
+            added.append(_kept_need(draft.contract))
+        return added + [
+            KeptShare(one.topic, one.share)
+            for one in draft.topics.values()
+            if one.share != self._share(one.topic)
+        ]
+
+
+def _gone(draft: Draft) -> list[Kept]:
+    gone: list[Kept] = [_kept_offer(held) for held in draft.ended]
+    if draft.replaced is not None:
+        gone.append(_kept_need(draft.replaced))
+    return gone
+
+
+def _kept_offer(held: Holding) -> KeptOffer:
+    return KeptOffer(held.client, held.topic, held.offer.terms())
+
+
+def _kept_need(contract: Contract) -> KeptNeed:
+    return KeptNeed(contract.key, contract.client, contract.pattern, contract.need.terms())

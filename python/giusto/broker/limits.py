@@ -1,0 +1,33 @@
+"""Which offers a promise can rest on: those with a limit, from clients that publish nothing without one."""
+
+from __future__ import annotations
+
+from giusto.broker.holdings import offer_of
+from giusto.broker.registry import Client
+from giusto.contract.matching import Flow as Offered
+from giusto.errors import Refused
+
+HINT = "offer a min_sep or a rate"
+
+
+def require_limit(flow: Offered, *, beside: bool = False) -> None:
+    """Raise `Refused` for an offer without a limit; `beside` a flow of the same client on a guarded topic."""
+    if flow.offer.limit is not None:
+        return
+    if beside:
+        raise _beside(flow.publisher, flow.topic)
+    reason = f"{flow.publisher} publishes on {flow.topic} without a limit, so that no latency can be promised"
+    raise Refused("no_limit", f"{reason}: {HINT}")
+
+
+def require_limits_beside(client: Client, topic: str) -> None:
+    """Raise `Refused` if the client publishes something else without a limit: it is read with urgency."""
+    for flow in client.flows.values():
+        if offer_of(flow.offer).limit is None:
+            raise _beside(client.name, flow.topic.name, topic)
+
+
+def _beside(client: str, topic: str, guarded: str | None = None) -> Refused:
+    where = "a topic" if guarded is None else guarded
+    reason = f"{client} publishes on {where} with a promised latency, and on {topic} without a limit"
+    return Refused("unlimited_beside", f"{reason}: {HINT} there too, or connect once more for it")

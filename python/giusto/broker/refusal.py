@@ -1,0 +1,27 @@
+"""How an objection of the book is said to the client whose request it is about."""
+
+from __future__ import annotations
+
+from giusto.errors import Nearest, Refused
+from giusto.guarantee.model import Change, Objection
+
+
+def refusal(objection: Objection, change: Change, nearest: Nearest, *, own: bool) -> Refused:
+    """The refusal: for its own latency, for the promises of others, or since there is no bound at all.
+
+    Only who asks for a latency has an `own` one: of a publisher everything that is promised is others'.
+    """
+    found = None if nearest == Nearest() else nearest
+    if change == Change(rest=change.rest):
+        return Refused("others", objection.sentence + _hint(change), found)
+    why = "others" if objection.why == "latency" and not own else objection.why
+    return Refused(why, objection.sentence, found)
+
+
+def _hint(change: Change) -> str:
+    """What to do about other traffic that is in the way."""
+    rest = change.rest
+    if rest is None:
+        return ""
+    size = f"messages of {rest.size_bytes:,} bytes to {rest.fanout} clients"
+    return f" ({size} would be in the way: offer a smaller max_size, or have fewer subscribers)"

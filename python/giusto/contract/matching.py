@@ -1,0 +1,63 @@
+"""Whether offers can satisfy a need at all, before any latency is computed: how often messages come (S3).
+
+A publisher that promises a message at least every `max_sep` satisfies whoever needs one at least that
+often. What is not promised satisfies nobody.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from giusto.contract.duration import show_ns, show_rate
+from giusto.contract.need import Need
+from giusto.contract.offer import Offer
+from giusto.errors import Nearest, Refused
+
+
+class Flow(NamedTuple):
+    """An offer, with whom it is of and on which topic."""
+
+    publisher: str
+    topic: str
+    offer: Offer
+
+
+def require_match(need: Need, flow: Flow) -> None:
+    """Raise `Refused` if the offer promises fewer messages than the need asks for."""
+    _require_max_sep(need, flow)
+    _require_rate(need, flow)
+
+
+def is_demanding(need: Need) -> bool:
+    """Whether the need asks for messages to come often enough."""
+    return need.max_sep_ns is not None or need.count is not None
+
+
+def _require_max_sep(need: Need, flow: Flow) -> None:
+    asked, offered = need.max_sep_ns, flow.offer.max_sep_ns
+    if asked is None or (offered is not None and offered <= asked):
+        return
+    raise Refused("max_sep", _sentence(f"at least one message per {show_ns(asked)}", flow), _nearest(flow))
+
+
+def _require_rate(need: Need, flow: Flow) -> None:
+    offered = flow.offer.max_sep_ns
+    if need.count is None or need.period_ns is None:
+        return
+    if offered is not None and need.count * offered <= need.period_ns:
+        return
+    raise Refused("rate", _sentence(show_rate(need.count, need.period_ns), flow), _nearest(flow))
+
+
+def _sentence(needed: str, flow: Flow) -> str:
+    offered = flow.offer.max_sep_ns
+    if offered is None:
+        promised = "promises no max_sep"
+    else:
+        promised = f"promises only one message per {show_ns(offered)}"
+    return f"the need is {needed}, but {flow.publisher} on {flow.topic} {promised}"
+
+
+def _nearest(flow: Flow) -> Nearest | None:
+    offered = flow.offer.max_sep_ns
+    return None if offered is None else Nearest(count=1, period_ns=offered)

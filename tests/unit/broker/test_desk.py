@@ -1,0 +1,433 @@
+"""What is granted and what is refused: the whole control plane on a data plane in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from giusto import Granted, Need, Offer, Refused, Unproved
+from giusto.broker.guarded import Guarded
+from giusto.config import BrokerConfig, Guarantee
+from giusto.protocol import ShareTerms
+from giusto.testing import MemoryBus
+
+ALARM = Offer(min_sep="10ms", max_size=256)
+SOON = Need(max_latency="5ms")
+
+
+def guarded_of(bus: MemoryBus) -> Guarded:
+    """What counts in the broker of a bus."""
+    return bus._world._control.guarded
+
+
+def tightest(bus: MemoryBus, topic: str, **need: Any) -> str:
+    """The smallest latency that a subscription of this bus would get."""
+    with pytest.raises(Refused) as refused:
+        bus.subscribe(topic, Need(max_latency="1ns", **need))
+    assert refused.value.nearest is not None
+    return f"{refused.value.nearest.max_latency_ns}ns"
+
+
+def refused(call: Any, *arguments: Any) -> Refused:
+    with pytest.raises(Refused) as found:
+        call(*arguments)
+    return found.value
+
+
+def test_a_latency_is_granted_with_its_bound_and_parts() -> None:
+    bus = MemoryBus(name="monitor")
+    bus.advertise("alarm", ALARM)
+    verdict = bus.connect(name="nurse").subscribe("alarm", SOON).verdict
+    assert isinstance(verdict, Granted)
+    assert verdict.promise_ns == 5_000_000 > verdict.bound_ns == sum(part.ns for part in verdict.parts)
+    assert (verdict.topic, verdict.publisher, verdict.basis) == ("alarm", "monitor", "defaults")
+    assert verdict.topic_share == verdict.client_share == 1.0
+
+
+def test_who_asks_for_no_latency_gets_none_promised() -> None:
+    bus = MemoryBus()
+    assert bus.subscribe("alarm").verdict == Unproved("no latency was asked for")
+
+
+def test_the_example_of_s3_on_a_bus() -> None:
+    bus = MemoryBus(name="publisher")
+    bus.advertise("alarm", Offer(min_sep="15ms", max_sep="15ms", max_size=256))
+    a = bus.connect(name="A").subscribe("alarm", Need(max_sep="20ms", max_latency="10ms"))
+    assert isinstance(a.verdict, Granted)
+    b = refused(bus.connect(name="B").subscribe, "alarm", Need(max_sep="14ms", max_latency="10ms"))
+    assert b.why == "max_sep"
+    c = refused(bus.connect(name="C").subscribe, "alarm", Need(max_sep="20ms", max_latency="1us"))
+    assert c.why == "latency"
+
+
+def test_the_nearest_is_granted_and_one_nanosecond_less_is_not() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    nearest = tightest(bus, "alarm")
+    less = f"{int(nearest[:-2]) - 1}ns"
+    assert refused(bus.subscribe, "alarm", Need(max_latency=less)).why == "latency"
+    verdict = bus.subscribe("alarm", Need(max_latency=nearest)).verdict
+    assert isinstance(verdict, Granted)
+    assert verdict.promise_ns == verdict.bound_ns
+
+
+def test_a_later_publisher_may_not_break_what_was_promised_and_hears_its_largest_rate() -> None:
+    bus = MemoryBus(name="monitor")
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", Need(max_latency="1ms"))
+    late = bus.connect(name="late")
+    error = refused(late.advertise, "alarm", Offer(rate=50_000, max_size=256))
+    assert error.why in ("others", "overload")
+    assert error.nearest is not None
+    assert error.nearest.count is not None
+    late.advertise("alarm", Offer(rate=f"{error.nearest.count}/{error.nearest.period_ns}ns", max_size=256))
+    bound_ns = guarded_of(bus).bound_ns("alarm")
+    assert bound_ns is not None
+    assert bound_ns <= 1_000_000
+
+
+def test_a_refused_request_changes_nothing() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    before = guarded_of(bus).book.supplies, guarded_of(bus).book.demands
+    refused(bus.subscribe, "alarm", Need(max_latency="1ns"))
+    assert (guarded_of(bus).book.supplies, guarded_of(bus).book.demands) == before == ((), ())
+    assert bus.subscribers("alarm") == []
+
+
+# --- limits
+
+
+def test_no_latency_is_promised_where_somebody_publishes_without_a_limit() -> None:
+    bus = MemoryBus(name="flood")
+    bus.advertise("alarm", Offer(max_size=256))
+    error = refused(bus.subscribe, "alarm", SOON)
+    assert (error.why, error.nearest) == ("no_limit", None)
+    assert "flood publishes on alarm without a limit" in str(error)
+
+
+def test_nobody_may_publish_without_a_limit_where_a_latency_is_promised() -> None:
+    bus = MemoryBus()
+    bus.subscribe("alarm", SOON)
+    assert refused(bus.connect().advertise, "alarm", Offer(max_size=256)).why == "no_limit"
+    assert bus.publishers("alarm") == []
+
+
+def test_a_guarded_publisher_publishes_nothing_else_without_a_limit() -> None:
+    bus = MemoryBus(name="monitor")
+    watcher = bus.connect()
+    log = bus.advertise("log")
+    bus.advertise("alarm", ALARM)
+    assert refused(watcher.subscribe, "alarm", SOON).why == "unlimited_beside"
+    log.unadvertise()
+    watcher.subscribe("alarm", SOON)
+    error = refused(bus.advertise, "log")
+    assert (error.why, "on log without a limit" in str(error)) == ("unlimited_beside", True)
+    bus.connect().advertise("log")
+
+
+def test_what_a_guarded_publisher_sends_elsewhere_counts_as_it_is_read() -> None:
+    bus = MemoryBus(name="monitor")
+    watcher = bus.connect()
+    bus.advertise("alarm", ALARM)
+    watcher.subscribe("alarm", SOON)
+    before_ns = guarded_of(bus).bound_ns("alarm")
+    log = bus.advertise("log", Offer(rate=100, burst=10, max_size=1000))
+    after_ns = guarded_of(bus).bound_ns("alarm")
+    assert before_ns is not None
+    assert after_ns is not None
+    assert after_ns > before_ns
+    log.unadvertise()
+    assert guarded_of(bus).bound_ns("alarm") == before_ns
+
+
+# --- reservations for publishers to come
+
+
+def test_a_need_without_publishers_is_a_reservation_that_publishers_must_keep() -> None:
+    bus = MemoryBus()
+    subscription = bus.subscribe("alarm", Need(max_latency="400us"))
+    verdict = subscription.verdict
+    assert isinstance(verdict, Granted)
+    assert (verdict.promise_ns, verdict.bound_ns, verdict.parts) == (400_000, 400_000, ())
+    assert refused(bus.connect().advertise, "alarm", ALARM).why == "others"
+
+
+def test_a_subscription_hears_what_its_promise_comes_to_as_publishers_come_and_go() -> None:
+    bus = MemoryBus(name="nurse")
+    subscription = bus.subscribe("ward/+/alarm", SOON)
+    first = bus.connect(name="first").advertise("ward/1/alarm", ALARM)
+    bus.clock.advance("1ms")
+    alone = subscription.verdict
+    assert isinstance(alone, Granted)
+    assert alone.parts
+    assert alone.publisher == "first"
+    second = bus.connect(name="second").advertise("ward/2/alarm", ALARM)
+    bus.clock.advance("1ms")
+    both = subscription.verdict
+    assert isinstance(both, Granted)
+    assert alone.bound_ns < both.bound_ns < both.promise_ns
+    first.unadvertise()
+    second.unadvertise()
+    bus.clock.advance("1s")
+    assert subscription.verdict == Granted(5_000_000, 5_000_000, basis="defaults")
+
+
+def test_a_publisher_that_comes_later_must_keep_a_max_sep_that_was_granted() -> None:
+    bus = MemoryBus()
+    bus.subscribe("alarm", Need(max_sep="20ms"))
+    late = bus.connect()
+    assert refused(late.advertise, "alarm", Offer(max_sep="21ms")).why == "max_sep"
+    late.advertise("alarm", Offer(max_sep="20ms"))
+
+
+# --- wildcards and fan-out
+
+
+def test_a_wildcard_guards_every_topic_that_it_covers() -> None:
+    bus = MemoryBus()
+    for topic in ("ward/1/alarm", "ward/2/alarm", "log"):
+        bus.connect().advertise(topic, ALARM)
+    bus.subscribe("ward/+/alarm", SOON)
+    bus.connect().advertise("ward/3/alarm", ALARM)
+    assert set(guarded_of(bus).topics) == {"ward/1/alarm", "ward/2/alarm", "ward/3/alarm"}
+    assert not bus.explain("log").is_guarded
+
+
+def test_everybody_who_receives_a_guarded_topic_counts_once() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", SOON)
+    bus.subscribe("#")
+    assert bus.explain("alarm").fanout == 1
+    other = bus.connect()
+    also = other.subscribe("alarm")
+    assert bus.explain("alarm").fanout == 2
+    also.unsubscribe()
+    assert bus.explain("alarm").fanout == 1
+
+
+def test_a_best_effort_subscriber_is_refused_only_if_it_would_break_a_promise() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", Need(max_latency=tightest(bus, "alarm")))
+    other = bus.connect()
+    other.subscribe("log")
+    error = refused(other.subscribe, "#")
+    assert error.why == "others"
+    assert other.subscribe("log/#").verdict == Unproved("no latency was asked for")
+
+
+def test_the_share_of_a_guarded_topic_changes_only_as_promises_allow() -> None:
+    bus = MemoryBus()
+    watcher = bus.connect()
+    for topic in ("alarm", "curve"):
+        bus.connect().advertise(topic, Offer(min_sep="1ms", burst=8, max_size=256))
+    bus.allot("alarm", weight=4)
+    watcher.subscribe("curve", Need(max_latency="50ms"))
+    watcher.subscribe("alarm", Need(max_latency=tightest(watcher, "alarm")))
+    assert refused(lambda: bus.allot("curve", weight=60)).why == "others"
+    assert bus.views("curve").shares == [ShareTerms()]
+    bus.allot("alarm", weight=8)
+    assert guarded_of(bus).topics["alarm"].share == ShareTerms(weight=8)
+
+
+# --- the rest
+
+
+def test_other_traffic_is_never_refused_while_it_fits() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", Need(max_latency=tightest(bus, "alarm")))
+    other = bus.connect()
+    for number in range(50):
+        other.advertise(f"log/{number}", Offer(max_size=65_536))
+        bus.connect().subscribe("log/#")
+
+
+def test_a_publisher_that_says_nothing_fits_beside_an_ordinary_promise() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", SOON)
+    bus.connect().advertise("log").publish(b"x")
+
+
+def test_messages_that_would_be_read_too_late_for_the_policer_are_in_the_way() -> None:
+    bus = MemoryBus()
+    bus.connect().advertise("film", Offer(max_size=10_000_000))
+    bus.advertise("alarm", ALARM)
+    error = refused(bus.subscribe, "alarm", Need(max_latency="1s"))
+    assert error.why == "tolerance"
+    assert "raise guarantee.tolerance" in str(error)
+
+
+def test_other_traffic_with_messages_that_would_break_a_promise_is_refused() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", Need(max_latency=tightest(bus, "alarm")))
+    error = refused(bus.connect().advertise, "log", Offer(max_size=10_000_000))
+    assert error.why == "others"
+    assert "offer a smaller max_size" in str(error)
+
+
+def test_what_other_traffic_has_left_can_be_promised_again() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    nearest = Need(max_latency=tightest(bus, "alarm"))
+    log = bus.connect().advertise("log", Offer(max_size=400_000))
+    assert refused(bus.subscribe, "alarm", nearest).why == "latency"
+    log.unadvertise()
+    assert isinstance(bus.subscribe("alarm", nearest).verdict, Granted)
+
+
+# --- what ends
+
+
+def test_a_topic_is_free_again_when_the_promise_has_ended() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    subscription = bus.subscribe("alarm", SOON)
+    subscription.unsubscribe()
+    assert (guarded_of(bus).topics, guarded_of(bus).book.supplies) == ({}, ())
+    bus.connect().advertise("alarm")
+
+
+def test_a_topic_stays_guarded_while_messages_of_it_wait() -> None:
+    bus = MemoryBus()
+    control = bus._world._control
+    bus.advertise("alarm", ALARM)
+    subscription = bus.subscribe("alarm", SOON)
+    control._plane, plane = None, control._plane
+    control.leaving._plane = Reluctant()
+    subscription_of = next(iter(guarded_of(bus).contracts.by_key.values())).subscription
+    assert subscription_of is not None
+    control.registry.remove_subscription(subscription_of)
+    control.leaving.unsubscribed(subscription_of)
+    assert set(guarded_of(bus).topics) == {"alarm"}
+    assert control.leaving.has_due
+    control.leaving._plane = control._plane = plane
+    control.tend()
+    assert guarded_of(bus).topics == {}
+    assert not control.leaving.has_due
+    assert subscription.available() == 0
+
+
+class Reluctant:
+    """A data plane in which messages of every topic wait."""
+
+    def guard(self, topics: list[int], guarded: bool) -> list[int]:
+        return topics if guarded else []
+
+
+def test_a_publisher_that_ends_counts_until_its_messages_are_out() -> None:
+    bus = MemoryBus()
+    bus.subscribe("alarm", SOON)
+    publisher = bus.connect(name="monitor").advertise("alarm", ALARM)
+    publisher.unadvertise()
+    assert [supply.client for supply in guarded_of(bus).book.supplies] == ["monitor"]
+    bus.clock.advance("1s")
+    assert guarded_of(bus).book.supplies == ()
+    assert guarded_of(bus).topics == {}
+
+
+def test_a_client_that_says_goodbye_leaves_nothing_behind() -> None:
+    bus = MemoryBus()
+    nurse, monitor = bus.connect(name="nurse"), bus.connect(name="monitor")
+    monitor.advertise("alarm", ALARM)
+    nurse.subscribe("alarm", SOON)
+    nurse.close()
+    assert guarded_of(bus).contracts.by_key == {}
+    monitor.close()
+    bus.clock.advance("1s")
+    assert guarded_of(bus).book.supplies == ()
+
+
+def short_reserve() -> BrokerConfig:
+    return BrokerConfig(guarantee=Guarantee(reserve_ns=10_000_000_000))
+
+
+def test_the_place_of_a_client_that_vanished_is_kept_for_it() -> None:
+    bus = MemoryBus(short_reserve())
+    monitor = bus.connect(name="monitor", reconnect=False)
+    monitor.advertise("alarm", ALARM)
+    nurse = bus.connect(name="nurse", reconnect=False)
+    verdict = nurse.subscribe("alarm", Need(max_latency=tightest(nurse, "alarm"))).verdict
+    nurse.break_connection()
+    monitor.break_connection()
+    assert refused(bus.advertise, "alarm", ALARM).why == "others"
+    again = bus.connect(name="nurse").subscribe("alarm", Need(max_latency=f"{verdict.promise_ns}ns"))
+    assert again.verdict == verdict
+    bus.connect(name="monitor").advertise("alarm", ALARM)
+    assert again.verdict == verdict
+    bus.clock.advance("20s")
+    assert again.verdict == verdict
+    assert not guarded_of(bus).contracts.away
+
+
+def test_the_place_of_a_client_that_does_not_come_back_is_given_away() -> None:
+    bus = MemoryBus(short_reserve())
+    nurse = bus.connect(name="nurse", reconnect=False)
+    bus.advertise("alarm", ALARM)
+    nurse.subscribe("alarm", Need(max_latency=tightest(nurse, "alarm")))
+    nurse.break_connection()
+    assert refused(bus.connect().advertise, "alarm", ALARM).why == "others"
+    bus.clock.advance("11s")
+    assert guarded_of(bus).contracts.by_key == {}
+    bus.connect().advertise("alarm", ALARM)
+
+
+def test_who_comes_back_may_ask_for_something_else() -> None:
+    bus = MemoryBus(short_reserve())
+    bus.advertise("alarm", ALARM)
+    nurse = bus.connect(name="nurse", reconnect=False)
+    nurse.subscribe("alarm", SOON)
+    nurse.break_connection()
+    verdict = bus.connect(name="nurse").subscribe("alarm", Need(max_latency="8ms")).verdict
+    assert isinstance(verdict, Granted)
+    assert verdict.promise_ns == 8_000_000
+    assert [demand.max_latency_ns for demand in guarded_of(bus).book.demands] == [8_000_000]
+
+
+def test_a_client_that_is_restored_has_its_contracts_again() -> None:
+    bus = MemoryBus(short_reserve())
+    monitor = bus.connect(name="monitor")
+    publisher = monitor.advertise("alarm", ALARM)
+    nurse = bus.connect(name="nurse")
+    subscription = nurse.subscribe("alarm", SOON)
+    verdict = subscription.verdict
+    monitor.break_connection()
+    nurse.break_connection()
+    bus.clock.advance("20s")
+    publisher.publish(b"x")
+    assert subscription.receive("1s").payload == b"x"
+    assert subscription.verdict == verdict
+
+
+# --- explaining
+
+
+def test_an_explanation_has_every_term_with_its_label() -> None:
+    bus = MemoryBus(name="monitor")
+    bus.advertise("alarm", ALARM)
+    bus.connect(name="nurse").subscribe("alarm/#", SOON)
+    explanation = bus.explain("alarm")
+    (flow,) = explanation.flows
+    assert flow.bound_ns == sum(part.ns for part in flow.parts)
+    assert all(part.label for part in flow.parts)
+    text = str(explanation)
+    assert "promised to nurse by alarm/#: never later than 5 ms" in text
+    assert all(f"{part.name} ({part.label})" in text for part in flow.parts)
+    assert str(bus.explain("log")) == "log: not guarded, nobody was promised a latency on it"
+
+
+def test_status_has_bound_promise_and_share() -> None:
+    bus = MemoryBus(name="monitor")
+    bus.advertise("alarm", ALARM)
+    nurse = bus.connect(name="nurse")
+    verdict = nurse.subscribe("alarm", SOON).verdict
+    status = bus.status()
+    (topic,) = status.topics
+    assert isinstance(verdict, Granted)
+    assert (topic.bound_ns, topic.promise_ns) == (verdict.bound_ns, 5_000_000)
+    assert {client.name: client.share for client in status.clients} == {"monitor": 1.0, "nurse": None}

@@ -1,0 +1,159 @@
+"""What is kept of a request, and what comes back after a restart: all of it, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recording import Bench
+
+from giusto import errors
+from giusto.broker.store import Store
+from giusto.config import BrokerConfig, Guarantee
+from giusto.errors import InvalidInput
+from giusto.guarantee.costs import Costs
+from giusto.protocol import (
+    Advertise,
+    Advertised,
+    Allot,
+    Failed,
+    NeedTerms,
+    OfferTerms,
+    ShareTerms,
+    Subscribe,
+    Subscribed,
+    Unadvertise,
+    Unsubscribe,
+)
+
+OFFER = OfferTerms(min_sep_ns=10_000_000, max_size_bytes=256)
+NEED = NeedTerms(max_latency_ns=5_000_000)
+MINUTE_NS = 60_000_000_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "contracts.db"
+
+
+def under_contract(bench: Bench) -> Subscribed:
+    """A monitor and a nurse, with a contract between them."""
+    bench.client(1, "monitor")
+    bench.client(2, "nurse")
+    bench.ask(1, Advertise(id=1, topic="alarm", offer=OFFER))
+    answer = bench.ask(2, Subscribe(id=1, pattern="alarm", need=NEED))[-1]
+    assert isinstance(answer, Subscribed)
+    return answer
+
+
+def names(path: Path) -> list[str]:
+    store = Store(path)
+    found = [type(kept).__name__ for kept in store.load()]
+    store.close()
+    return found
+
+
+def test_a_contract_comes_back_with_the_same_verdict(path: Path) -> None:
+    before = under_contract(Bench(store=Store(path)))
+    bench = Bench(store=Store(path))
+    bench.client(9, "nurse")
+    (answer,) = bench.ask(9, Subscribe(id=1, pattern="alarm", need=NEED))
+    assert isinstance(answer, Subscribed)
+    assert answer.verdict == before.verdict
+    bench.client(8, "monitor")
+    assert isinstance(bench.ask(8, Advertise(id=1, topic="alarm", offer=OFFER))[0], Advertised)
+    assert ("guard", 0) in bench.plane.calls
+    assert not bench.control.leaving.has_due
+
+
+def test_a_contract_that_nobody_comes_back_for_ends(path: Path) -> None:
+    under_contract(Bench(store=Store(path)))
+    bench = Bench(store=Store(path))
+    assert bench.control.leaving.has_due
+    bench.now += MINUTE_NS
+    bench.control.tend()
+    assert not bench.control.guarded.contracts.by_key
+    assert not bench.control.leaving.has_due
+    assert names(path) == []
+
+
+def test_what_was_ended_does_not_come_back(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    under_contract(bench)
+    assert sorted(names(path)) == ["KeptNeed", "KeptOffer"]
+    bench.ask(2, Unsubscribe(id=2, subscription=0))
+    assert names(path) == []
+    bench.ask(1, Unadvertise(id=2, flow=0))
+    assert names(path) == []
+
+
+def test_the_share_of_a_guarded_topic_comes_back(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    under_contract(bench)
+    bench.ask(1, Allot(id=3, topic="alarm", share=ShareTerms(weight=9)))
+    bench = Bench(store=Store(path))
+    bench.client(1, "monitor")
+    bench.ask(1, Advertise(id=1, topic="alarm", offer=OFFER))
+    assert ("declare", "alarm", 9) in bench.plane.calls
+
+
+def test_traffic_without_a_contract_is_not_kept(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    bench.client(1)
+    bench.ask(1, Advertise(id=1, topic="log"))
+    bench.ask(1, Subscribe(id=2, pattern="#"))
+    assert names(path) == []
+
+
+def test_if_the_data_plane_refuses_nothing_is_promised_and_nothing_kept(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    bench.client(1, "monitor")
+    bench.ask(1, Advertise(id=1, topic="alarm", offer=OFFER))
+
+    def refuse(*arguments: Any, **options: Any) -> int:
+        raise InvalidInput("subscription", "this one", "another one")
+
+    bench.plane.subscribe = refuse  # type: ignore[method-assign]
+    answer = bench.ask(1, Subscribe(id=1, pattern="alarm", need=NEED))[-1]
+    assert isinstance(answer, Failed)
+    guarded = bench.control.guarded
+    assert (guarded.book.demands, guarded.book.supplies, guarded.topics) == ((), (), {})
+    assert not guarded.contracts.by_key
+    assert names(path) == []
+
+
+def test_what_cannot_be_kept_is_not_promised(path: Path) -> None:
+    store = Store(path)
+    bench = Bench(store=store)
+    bench.client(1, "monitor")
+    bench.ask(1, Advertise(id=1, topic="alarm", offer=OFFER))
+    store._database.execute("PRAGMA query_only = 1")
+    answer = bench.ask(1, Subscribe(id=1, pattern="alarm", need=NEED))[-1]
+    assert isinstance(answer, Failed)
+    error = getattr(errors, answer.error)(*answer.args)
+    assert isinstance(error, errors.NotKept)
+    assert not bench.control.guarded.contracts.by_key
+    assert bench.control.registry.subscriptions_to("alarm") == []
+    assert isinstance(bench.ask(1, Subscribe(id=2, pattern="alarm"))[-2], Subscribed)
+
+
+def test_a_publisher_that_a_slower_broker_cannot_hold_is_named_and_the_promise_stands(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    under_contract(Bench(store=Store(path)))
+    bench = Bench(store=Store(path), costs=replace(Costs(), call_ns=10_000_000))
+    assert "the place of monitor on alarm is given up" in caplog.text
+    assert [contract.client for contract in bench.control.guarded.contracts.promising("alarm")] == ["nurse"]
+    assert bench.control.guarded.book.supplies == ()
+    assert names(path) == ["KeptNeed"]
+
+
+def test_a_longer_reserve_is_waited_for(path: Path) -> None:
+    config = BrokerConfig(guarantee=Guarantee(reserve_ns=10 * MINUTE_NS))
+    under_contract(Bench(store=Store(path)))
+    bench = Bench(config, store=Store(path))
+    bench.now += 9 * MINUTE_NS
+    bench.control.tend()
+    assert len(bench.control.guarded.contracts.away) == 1
