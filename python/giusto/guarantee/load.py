@@ -68,7 +68,7 @@ class Load:
 
     def delay(self, rest: Rest) -> Delay | None:
         """What every message waits for now; None if reading alone takes all of the time."""
-        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading)
+        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading, len(self.readers))
 
     def slowest(self, delay: Delay) -> Delay | None:
         """For whoever is read in most turns; None if somebody is never read to the end."""
