@@ -12,7 +12,7 @@ from giusto.planning import nearest, rules
 from giusto.planning.choosing import Chosen, Outcome, chosen
 from giusto.planning.result import Contract, Failure, Plan
 from giusto.planning.scenario import Scenario
-from giusto.planning.search import Assignment, Nothing, assigned, filled
+from giusto.planning.search import Assignment, Nothing, assigned, filled, worst
 from giusto.planning.traffic import UNCHANGED, Changed, traffic
 
 EFFORT = 40_000
@@ -86,14 +86,14 @@ class Maker:
 
     def _contracts(self, book: Book) -> list[Contract]:
         needs = self.scenario.needs
-        worst = {topic: book.worst((topic,)) for topic in book.topics}
+        bounds = {topic: worst(book, topic) for topic in book.topics}
         contracts = []
         for number in self.choice.granted:
             latency_ns = needs[number].need.max_latency_ns
             for topic in self.scenario.covered[needs[number]]:
                 if latency_ns is None:
                     continue
-                bound = worst[topic]
+                bound = bounds[topic]
                 contracts.append(
                     Contract(
                         need=needs[number].path,

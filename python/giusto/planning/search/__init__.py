@@ -10,6 +10,6 @@ What a search finds goes through the admission of the live broker before it is c
 
 from giusto.planning.search.lanes import Nothing
 from giusto.planning.search.policies import assigned
-from giusto.planning.search.problem import Assignment, filled
+from giusto.planning.search.problem import Assignment, filled, worst
 
-__all__ = ["Assignment", "Nothing", "assigned", "filled"]
+__all__ = ["Assignment", "Nothing", "assigned", "filled", "worst"]

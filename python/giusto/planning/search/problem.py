@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from giusto.guarantee.blocking import Delay
 from giusto.guarantee.book import Book
-from giusto.guarantee.model import Allotted, Change, Objection, Setting
+from giusto.guarantee.model import Allotted, Bound, Change, Objection, Setting
+from giusto.guarantee.objections import Case
 from giusto.guarantee.record import Record
 from giusto.guarantee.stream import Stream
 from giusto.planning.search.lanes import Lane, Nothing, sharpest
@@ -42,6 +43,17 @@ def filled(traffic: Traffic, setting: Setting, shares: Shares) -> Book:
     return book
 
 
+def worst(book: Book, topic: str) -> Bound | None:
+    """As `Book.worst` of one topic, where flows that are alike are looked at once."""
+    streams = book.records[topic].streams.values()
+    alike = {
+        (replace(stream.supply, client=""), book.delay_of(stream.supply.client)): stream.supply.client
+        for stream in streams
+    }
+    bounds = (book.bound(client, topic) for client in alike.values())
+    return max(bounds, key=lambda bound: bound.total_ns, default=None)
+
+
 @dataclass(frozen=True)
 class Problem:
     """Traffic for which shares are wanted; a topic keeps what it is `given`."""
@@ -66,8 +78,11 @@ class Problem:
         return self.setting.budget_ns > 0
 
     def objection(self, shares: Shares) -> Objection | None:
-        """What admission has against these shares."""
-        return Book(self.setting).decide(change_of(self.traffic, shares))
+        """What admission has against these shares: as `Book.decide`, of a book that is not needed again."""
+        change = change_of(self.traffic, shares)
+        book = Book(self.setting)
+        book.commit(change)
+        return Case(book, change).objection()
 
     @cached_property
     def delays(self) -> dict[str, Delay]:
