@@ -29,7 +29,8 @@ async def main() -> None:
         watching = asyncio.create_task(watch(bus, ready))
         await ready.wait()
         for bed in range(BEDS):
-            async with await bus.advertise(f"beds/{bed}/alarm") as alarm:
+            offer = giusto.Offer(min_sep="100ms", max_size=256)
+            async with await bus.advertise(f"beds/{bed}/alarm", offer) as alarm:
                 await alarm.publish(b"SpO2 low")
         await watching
 

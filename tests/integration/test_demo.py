@@ -63,10 +63,13 @@ def test_the_example_of_a_test_without_a_broker_passes() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_demo_shows_a_topic_that_loses_nothing_beside_one_that_floods() -> None:
-    done = run("demo.py")
+def test_the_demo_shows_contracts_that_a_flood_does_not_break() -> None:
+    done = run("demo.py", COLUMNS="200")
     assert done.returncode == 0, done.stderr + done.stdout
-    assert "the steady topic lost 0" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert said.count("Granted: never later than") == 3
+    assert "impatient wants 100 µs. Refused:" in said
+    assert "the topics under contract lost 0" in said
 
 
 def test_every_promise_in_virtual_time_is_kept() -> None:

@@ -175,12 +175,12 @@ def serve(config: BrokerConfig) -> int:
         return 1
     for outcome in broker.outcomes:
         print(outcome, file=sys.stderr)
-    print(basis.remark(config, broker.costs), file=sys.stderr)
     for address in broker.addresses:
         if address != main_address(broker.addresses):
             print(f"also listens on {address}", file=sys.stderr)
     for address in filter(is_open, broker.addresses):
         print(f"{address}: every machine that reaches this one may connect", file=sys.stderr)
+    print(basis.remark(config, broker.costs), file=sys.stderr)
     if broker.failure is not None:
         print(f"giusto: {broker.failure}", file=sys.stderr)
         return 1
