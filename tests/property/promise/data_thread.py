@@ -62,7 +62,7 @@ class DataThread:
         self.rest = Rest(scene, self.stage, self)
         self.adversary: Adversary | None = None
         self.probation: dict[str, int] = {}
-        self.end_ns = FOREVER
+        self.start_ns, self.end_ns = 0, FOREVER
 
     # --- time
 
@@ -97,8 +97,11 @@ class DataThread:
         if arrival_ns is not None and not self.stage.waiting and not self.sockets.has_any_now(self.now):
             # Nothing comes in the periods before that one.
             self.now = max(self.now, arrival_ns - 2 * period_ns)
-        self.now = (self.now // period_ns + 1) * period_ns
-        self.end_ns = self.now + self.setting.budget_ns
+        # A period that began while the last one was still served is served at once, as long as it lasts.
+        start_ns = self.now // period_ns * period_ns
+        self.start_ns = start_ns if start_ns > self.start_ns else start_ns + period_ns
+        self.now = max(self.now, self.start_ns)
+        self.end_ns = self.start_ns + self.setting.budget_ns
         while self.turn() and self.now < self.end_ns:
             self.doze(self.end_ns)
         self.end_ns = FOREVER
@@ -174,7 +177,7 @@ class DataThread:
         return True
 
     def flush(self) -> None:
-        """One write to each subscriber of what the guarded quanta made, at most 64 KiB and a message."""
+        """One write to each subscriber of all that the guarded quanta made for it."""
         outgoing = self.stage.take_guarded(self.now)
         for client in self.rng.sample(sorted(outgoing), len(outgoing)):
             batch = outgoing[client]

@@ -29,7 +29,7 @@ class Rest:
         small_ns = self.costs.take.fixed_ns + frames * self.costs.frame_ns
         self._read_ns = max(small_ns, self.costs.take_ns(min(flood.size_bytes, READ_BYTES)))
         self._step_ns = self.costs.step.fixed_ns + flood.subscribers * self.costs.deliver.fixed_ns
-        self._write_ns = self.costs.write.ns(max(WRITE_BYTES, flood.size_bytes))
+        self._write_ns = self.costs.write.ns(WRITE_BYTES + flood.size_bytes)
         self._flows = self._connect() if scene.flood.publishers else []
 
     def _connect(self) -> list[int]:
@@ -107,13 +107,13 @@ class Rest:
         self.thread.spend(self.costs.step.fixed_ns + clients * self.costs.deliver.fixed_ns)
 
     def _flush(self) -> None:
-        """One write of what waits for one client, at most 64 KiB or one message."""
+        """One write of what waits for one client, at most 64 KiB and a message."""
         if self.stage.made:
             self.thread.flush()
             return
         client = self.thread.rng.choice(self._subscribers)
         written_bytes = self.stage.set_aside.pop(client, 0)
-        while written_bytes + self.scene.flood.size_bytes <= WRITE_BYTES or written_bytes == 0:
+        while written_bytes < WRITE_BYTES:
             if self.engine.take(self.thread.now, client) is None:
                 break
             written_bytes += self.scene.flood.size_bytes

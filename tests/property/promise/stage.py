@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from scene import HEADER_BYTES, WRITE_BYTES, Scene
+from scene import Scene
 from sockets import Message
 
 from giusto import _core
@@ -86,24 +86,20 @@ class Stage:
         return clients
 
     def take_guarded(self, now: int) -> dict[str, list[Outgoing]]:
-        """What the quanta made, one write for each subscriber at most; what is of the rest is set aside."""
+        """What the quanta since the last call made, by subscriber; what is of the rest is set aside."""
         outgoing: dict[str, list[Outgoing]] = {}
         if not self.made:
             return outgoing
-        is_full = False
         for name in self.readers:
-            batch, size_bytes, client = [], 0, self.clients[name]
-            while size_bytes < WRITE_BYTES and (delivery := self.engine.take(now, client)) is not None:
+            client = self.clients[name]
+            while (delivery := self.engine.take(now, client)) is not None:
                 length = len(delivery.payload)
                 if delivery.topic not in self.topic_names:
                     self.set_aside[client] = self.set_aside.get(client, 0) + length
                     break
                 flow = (self.names[delivery.source], self.topic_names[delivery.topic])
-                batch.append((flow, delivery.sent_ns, length))
-                size_bytes += length + HEADER_BYTES
-            if batch:
-                outgoing[name] = batch
-            self.made -= len(batch)
-            is_full |= size_bytes >= WRITE_BYTES
-        assert is_full or self.made == 0, "a guarded message was behind the rest, lost or doubled"
+                outgoing.setdefault(name, []).append((flow, delivery.sent_ns, length))
+        taken = sum(map(len, outgoing.values()))
+        assert taken == self.made, "a guarded message was behind the rest, lost or doubled"
+        self.made = 0
         return outgoing
