@@ -1,9 +1,9 @@
-"""Draws scenes: a bus that admission grants, as loaded as luck has it, and what was refused on the way."""
+"""Draws scenes: a bus that admission grants, as loaded as luck has it."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
@@ -12,7 +12,7 @@ from scene import Flood, Flow, Scene
 from giusto import _core
 from giusto.guarantee.book import Book
 from giusto.guarantee.costs import Costs, Line
-from giusto.guarantee.model import Allotted, Change, Demand, Objection, Rest, Setting, Supply
+from giusto.guarantee.model import Allotted, Change, Demand, Rest, Setting, Supply
 from giusto.protocol import ShareTerms
 
 TOLERANCE_NS = 1_000_000
@@ -21,30 +21,20 @@ ATTEMPTS = 100
 ANY_LATENCY_NS = 3_600_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A scene that is granted, and the nearest denser one that is not, if one was met."""
-
-    scene: Scene
-    refused: tuple[Scene, Objection] | None
-
-
-def draw(rng: random.Random, policy: str, *, timed: bool = False, small: bool = False) -> Drawn:
+def draw(rng: random.Random, policy: str, *, timed: bool = False, small: bool = False) -> Scene:
     """A scene as dense as admission allows, or a part of that; every choice comes from `rng`.
 
     In a small one there is so little that a malicious world comes near the bounds.
     """
     sketch = Sketch(rng, policy, timed, small)
-    refused = None
     for _ in range(ATTEMPTS):
         scene = sketch.scene()
         objection = Book(scene.setting).decide(scene.change)
         if objection is None:
-            return Drawn(scene, refused)
+            return scene
         if objection.why == "tolerance":
             sketch.forgive(Fraction(3, 2))
         else:
-            refused = scene, objection
             sketch.thin_out(Fraction(5, 4))
     raise AssertionError(f"nothing is granted, not even at a low rate: {objection}")
 
@@ -63,7 +53,7 @@ class Sketch:
             size_bytes=rng.choice((1, 1_000, 30_000, 100_000)),
         )
         # Bursts of all at once fill the cells that a bound reckons with; without them most stay empty.
-        self.is_bursty = small or rng.random() < 0.4
+        self.is_bursty = rng.random() < (0.6 if small else 0.4)
         self.offers = self._offers()
         others = sorted({key[0] for key in self.offers})
         others.remove(rng.choice(others))

@@ -27,8 +27,8 @@ def test_no_message_is_later_than_its_bound(policy: str, mode: str, seed: int, c
     for number in range(count):
         case = f"{seed} {policy} {mode} {number}"
         rng = random.Random(case)
-        drawn = draw(rng, policy, timed=mode == "time", small=number % 3 == 0)
-        outcome = play(drawn.scene, rng)
+        scene = draw(rng, policy, timed=mode == "time", small=number % 3 == 0)
+        outcome = play(scene, rng)
         assert not outcome.faults, f"case {case}: {outcome.faults}"
         largest = max(largest, outcome.ratio)
         messages += outcome.messages
@@ -46,7 +46,7 @@ def test_flows_that_are_all_at_their_full_rate_for_long_keep_their_bounds(
     for number in range(3 * cases):
         case = f"{seed} steady {policy} {mode} {number}"
         rng = random.Random(case)
-        scene = draw(rng, policy, timed=mode == "time", small=True).scene
+        scene = draw(rng, policy, timed=mode == "time", small=True)
         thread = DataThread(scene, rng)
         span_ns = int(MESSAGES / sum(Fraction(1, one.period_ns) for one in scene.supplies))
         log = thread.run(Steady(scene, thread, span_ns), LONGEST_RUN_NS)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from adversary import Steady
 from data_thread import DataThread
-from drawing import Drawn, draw
+from drawing import draw
 from playing import play, worst
 from scene import Flood, Scene
 
@@ -26,7 +26,7 @@ def test_more_than_the_processor_can_do_is_refused_and_would_miss_any_latency(
 ) -> None:
     for number in range(3 * cases):
         rng = random.Random(f"{seed} overload {policy} {number}")
-        scene = overloaded(draw(rng, policy).scene)
+        scene = overloaded(draw(rng, policy))
         objection = Book(scene.setting).decide(scene.change)
         assert objection is not None, f"case {number}: load above 1 was granted"
         asked_ns = 200 * max(work_ns(scene).values())
@@ -41,34 +41,34 @@ def test_many_latencies_below_the_bound_are_missed_when_forced_in(seed: int, cas
     for policy in POLICIES:
         for number in range(count):
             rng = random.Random(f"{seed} latency {policy} {number}")
-            drawn = draw(rng, policy, small=True)
-            topic, asked_ns = tightened(drawn, rng)
-            outcome = play(drawn.scene, rng, episodes=12)
+            scene = draw(rng, policy, small=True)
+            topic, asked_ns = tightened(scene, rng)
+            outcome = play(scene, rng, episodes=12)
             missed += max(ns for key, ns in outcome.worst_ns.items() if key[1] == topic) > asked_ns
     print(f"{missed} of {count * len(POLICIES)} refused latencies were missed")
     assert missed > count * len(POLICIES) / 10
 
 
-def tightened(drawn: Drawn, rng: random.Random) -> tuple[str, int]:
+def tightened(scene: Scene, rng: random.Random) -> tuple[str, int]:
     """A topic, and a latency for it that is refused: at most half of the bound of its worst flow.
 
     Under `edf` a tighter promise moves the topic forward, and may be granted: then less is asked for.
     """
-    bounds = drawn.scene.bounds()
+    bounds = scene.bounds()
     topic = rng.choice(sorted({key[1] for key in bounds}))
     bound_ns = max(ns for key, ns in bounds.items() if key[1] == topic)
     asked_ns = round(bound_ns * rng.uniform(0.05, 0.5))
-    while (objection := objection_to(drawn, topic, asked_ns)) is None:
+    while (objection := objection_to(scene, topic, asked_ns)) is None:
         asked_ns //= 2
     assert objection.why == "latency"
     return topic, asked_ns
 
 
-def objection_to(drawn: Drawn, topic: str, asked_ns: int) -> Objection | None:
+def objection_to(scene: Scene, topic: str, asked_ns: int) -> Objection | None:
     """What admission says to one more contract."""
     demand = Demand(key="refused", client="s0", topic=topic, max_latency_ns=asked_ns)
-    change = replace(drawn.scene.change, demands=(*drawn.scene.change.demands, demand))
-    return Book(drawn.scene.setting).decide(change)
+    change = replace(scene.change, demands=(*scene.change.demands, demand))
+    return Book(scene.setting).decide(change)
 
 
 def work_ns(scene: Scene) -> dict[tuple[str, str], int]:
