@@ -20,6 +20,7 @@ LEAD_NS = 1_000_000_000
 LOOK_S = 1.0
 PRIORITY = 40
 FLOODERS = 2
+ROUNDS_MAX = 10
 
 
 @dataclass(slots=True)
@@ -85,10 +86,17 @@ class Stage:
         return self._start("publisher", name, flows=flows, breaks=name == BREAKER)
 
     def tighten(self, tightness: float) -> None:
-        """Each subscriber asks for a latency of which its bound is this part."""
-        for _, child in self.subscribers.values():
-            child.tell(tightness=tightness)
-            child.hear()
+        """Each subscriber asks for a latency of which its bound is this part, until nobody gains by it.
+
+        Under `edf` promises decide who goes first, so that a bound changes with them.
+        """
+        for _ in range(ROUNDS_MAX):
+            changed = False
+            for _, child in self.subscribers.values():
+                child.tell(tightness=tightness)
+                changed |= child.hear()["changed"]
+            if not changed:
+                return
 
     # --- playing
 
