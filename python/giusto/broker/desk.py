@@ -112,7 +112,7 @@ class Desk:
         try:
             yield
         except BaseException:
-            self._keeping.unwrite(draft, is_known)
+            self._keeping.unwrite(draft, is_known, self._guarded.topics)
             raise
 
     def conclude(self, draft: Draft, subscription: Subscription | None = None) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Draft, larger, rest_of
-from giusto.broker.guarded import Guarded, flow_size
+from giusto.broker.guarded import Guarded
 from giusto.broker.holdings import Holding
 from giusto.broker.keeping import Keeping
 from giusto.broker.plane import Plane
@@ -158,8 +158,7 @@ class Leaving:
         for client in {held.client for held in guarded.holdings.on(topic)}:
             draft.ended += self._ended_with(client, topic)
         if known is not None and known.flows:
-            size_bytes = max(map(flow_size, known.flows.values()))
-            draft.rest = larger(guarded.rest, rest_of(known.subscribers, size_bytes))
+            draft.rest = larger(guarded.rest, rest_of(known.subscribers, known.size_bytes))
         return draft
 
     def _ended_with(self, client: str, topic: str) -> list[Holding]:

@@ -271,13 +271,17 @@ def test_other_traffic_with_messages_that_would_break_a_promise_is_refused() -> 
     assert "offer a smaller max_size" in str(error)
 
 
-def test_what_other_traffic_has_left_can_be_promised_again() -> None:
+def test_what_other_traffic_has_left_can_be_promised_again_when_its_topic_is_forgotten() -> None:
     bus = MemoryBus()
     bus.advertise("alarm", ALARM)
     nearest = Need(max_latency=tightest(bus, "alarm"))
     log = bus.connect().advertise("log", Offer(max_size=400_000))
     assert refused(bus.subscribe, "alarm", nearest).why == "latency"
     log.unadvertise()
+    # A message of it may still wait.
+    assert refused(bus.subscribe, "alarm", nearest).why == "latency"
+    for _ in range(2):
+        bus._world._control.forget_vacant()
     assert isinstance(bus.subscribe("alarm", nearest).verdict, Granted)
 
 
