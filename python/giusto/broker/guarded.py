@@ -71,7 +71,7 @@ class Guarded:
         return max((bound.total_ns for bound in bounds if bound is not None), default=None)
 
     def bound(self, client: str, topic: str) -> Bound | None:
-        """The bound of a flow; none if its topic is not guarded, or if there is none since nobody needs it."""
+        """The bound of a flow; none if its topic is not guarded, or if nobody needs one and none exists."""
         try:
             return self.book.bound(client, topic) if topic in self.topics else None
         except Overload:
