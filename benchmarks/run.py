@@ -91,6 +91,11 @@ AIMS = [
     Aim("memory: 1 million queued messages of 128 bytes", "memory",
         "1 million queued messages of 128 bytes", 250, at_most=True),
     Aim("import giusto", "import", "import giusto, added", 100, at_most=True),
+    *(
+        Aim(f"admission: {policy}, one more contract into 10,000 (1,000 topics, 10,000 publishers)",
+            "admission", f"10,000 contracts, 1,000 topics, 10,000 publishers | {policy}", 10, at_most=True)
+        for policy in ("twrr", "fair", "edf")
+    ),
 ]  # fmt: skip
 
 

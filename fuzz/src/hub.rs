@@ -135,6 +135,10 @@ impl World {
         self.hub.gather_guarded(self.now);
         while let Some(conn) = self.hub.pop_dirty_guarded() {
             let mut out = Vec::new();
+            while self.hub.fill_datagram(self.now, conn, Traffic::Guarded, &mut out) {
+                self.deliver(conn, &out);
+                out.clear();
+            }
             self.hub.fill_guarded(self.now, conn, &mut out, usize::MAX);
             self.deliver(conn, &out);
         }

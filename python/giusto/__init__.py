@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from giusto.errors import TooLarge as TooLarge
     from giusto.errors import Unknown as Unknown
     from giusto.errors import Unreachable as Unreachable
+    from giusto.planning import Plan as Plan
+    from giusto.planning import plan as plan
 
 __version__ = "0.1.0"
 
@@ -76,6 +78,7 @@ _HOMES = {
         "Unknown",
         "Unreachable",
     ),
+    "giusto.planning": ("Plan", "plan"),
 }
 _MODULES = ("aio", "errors", "testing")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -307,7 +307,7 @@ def test_an_address_that_is_taken_is_a_failure(address: str) -> None:
     code, out, error = run("broker", "--listen", taken)
     assert (code, out) == (1, "")
     assert error.count("\n") == 1
-    assert error == f"giusto: broker.listen = {taken}: another program has it; see `giusto doctor`\n"
+    assert error == f"giusto: broker.listen = {taken}: in use by another program; see `giusto doctor`\n"
 
 
 def test_a_broker_that_everybody_reaches_says_so() -> None:

@@ -1,4 +1,4 @@
-"""The two classes of traffic in the engine: guarded topics go first, and moving a topic loses and reorders nothing."""
+"""Two classes of traffic: guarded topics go first, and moving a topic loses and reorders nothing."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def why_not(error: GiustoError) -> str:
     if not isinstance(error, InvalidInput) or not error.field.startswith("listen["):
         return str(error)
     if os.strerror(errno.EADDRINUSE) in error.expected:
-        return f"broker.listen = {error.value}: another program has it; see `giusto doctor`"
+        return f"broker.listen = {error.value}: in use by another program; see `giusto doctor`"
     return f"broker.{error}"
 
 

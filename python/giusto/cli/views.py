@@ -27,9 +27,7 @@ COLUMNS = ("topic", "W", "publishers", "subscribers")
 
 @guarded
 def views(
-    pattern: Annotated[
-        str, typer.Argument(metavar="PATTERN", help="Only topics that this covers.")
-    ] = "#",
+    pattern: Annotated[str, typer.Argument(metavar="PATTERN", help="Only topics that this covers.")] = "#",
     address: options.Address = options.ADDRESS,
     as_json: Annotated[bool, typer.Option("--json", help="Print the matrices as a JSON object.")] = False,
 ) -> None:

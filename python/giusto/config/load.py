@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from giusto import _core
 from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, share_of
+from giusto.config.names import quoted as _quoted
+from giusto.config.names import require_known as _require_known
+from giusto.config.names import table as _table
 from giusto.config.settings import SECTIONS, TOPIC, Setting
 from giusto.errors import InvalidInput
 from giusto.protocol import ShareTerms
@@ -20,7 +21,6 @@ from giusto.protocol import ShareTerms
 _Given: TypeAlias = tuple[str, str, object, str]
 
 PREFIX = "GIUSTO_"
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def load(
@@ -121,22 +121,3 @@ def _topic(pattern: str, share: Mapping[str, object]) -> tuple[str, ShareTerms]:
     terms = ShareTerms(**values)
     share_of(terms)
     return pattern, terms
-
-
-def _table(value: object, path: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidInput(path, value, f"a table: [{path}]")
-    return value
-
-
-def _require_known(name: str, known: Iterable[str], path: str) -> None:
-    """Refuse an unknown name with the nearest known one."""
-    names = list(known)
-    if name not in names:
-        near = get_close_matches(name, names, n=1)
-        expected = f"{near[0]}, the nearest known name" if near else f"one of {', '.join(names)}"
-        raise InvalidInput(path, "unknown", expected)
-
-
-def _quoted(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else f'"{key}"'

@@ -5,6 +5,7 @@
     edf                   input stage with real deadlines             (E1) - (E3)
     polling               any of them inside a periodic budget        (Q1)
     ports                 egress ports of switches                    (N1), (N2)
+    book                  what a live broker has promised, and whether it can promise more
 
 Every function takes integers, fractions, or anything that `fractions.Fraction` takes exactly, and returns
 fractions: a bound is never rounded. The labels are explained in docs/reference/guarantees.md; where a bound

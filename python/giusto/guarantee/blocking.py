@@ -12,7 +12,8 @@ offer, once in 100 ms at most. What lies in the sockets at a has come within Λ 
 slice, or S quanta and what a turn of that length lets in. So reading takes b_r + U_r·(t + Λ) of a time t.
 
 A connection is read by portions. If its burst and what comes within a turn do not fit into one portion, it
-takes K more turns to read, each with its S quanta.
+takes K more turns to read, each with its S quanta. Of more than 32 ready connections a turn reads the next
+32, so that what is a turn above is several of them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ PORTION_MIN_BYTES = 1_024
 FLUSH_BYTES = 65_536
 SMALLEST_FRAME_BYTES = 57
 PROBATION_NS = 100_000_000
+READY_MAX = 32
+"""Connections that are read in one turn."""
 
 
 def action_ns(costs: Costs, rest: Rest) -> int:
@@ -92,14 +95,14 @@ class Delay:
     """What every message waits for whatever its topic is, and how long work takes.
 
     `entry_ns` until it is read, `exit_ns` from its quantum to its flush, `reading_ns` what is read meanwhile
-    at once, `batch_ns` the quanta of one turn, `turn_ns` the longest turn.
+    at once, `round_ns` the quanta until every connection has been read once, `turn_ns` how long that takes.
     """
 
     entry_ns: int
     exit_ns: int
     reading_ns: int
     stall_ns: int
-    batch_ns: int
+    round_ns: int
     turn_ns: int
     pace: Pace
 
@@ -123,25 +126,29 @@ class Delay:
 
     def slower(self, turns: int) -> Delay:
         """For a connection that takes so many more turns to read."""
-        return replace(self, entry_ns=self.entry_ns + turns * self.batch_ns) if turns else self
+        return replace(self, entry_ns=self.entry_ns + turns * self.round_ns) if turns else self
 
 
-def delay(setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int) -> Delay | None:
-    """From the longest quantum, and the burst and load of reading; None if no time is left to serve."""
+def delay(
+    setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int, connections: int
+) -> Delay | None:
+    """From the longest quantum, burst and load of reading, and how many are read; None if it never ends."""
     batch_ns = setting.turn_steps * longest_ns
     blocked_ns = slice_ns(setting, rest)
     pace = pace_of(setting, load, max(blocked_ns, batch_ns + burst_ns), longest_ns)
     if pace is None:
         return None
-    turn_ns = max(blocked_ns, pace.time_ns(batch_ns + burst_ns))
-    if pace.period_ns:
-        turn_ns = pace.time_ns(max(blocked_ns, batch_ns) + burst_ns)
+    others_ns = (max(1, ceil_div(connections, READY_MAX)) - 1) * batch_ns
+    entry_ns = max(blocked_ns, batch_ns) + others_ns
+    turn_ns = pace.time_ns(entry_ns + burst_ns)
+    if not others_ns and not pace.period_ns:
+        turn_ns = max(blocked_ns, pace.time_ns(batch_ns + burst_ns))
     return Delay(
-        entry_ns=max(blocked_ns, batch_ns),
+        entry_ns=entry_ns,
         exit_ns=batch_ns - longest_ns,
         reading_ns=burst_ns + of(turn_ns, load),
         stall_ns=setting.costs.stall_ns if setting.include_stall else 0,
-        batch_ns=batch_ns,
+        round_ns=batch_ns + others_ns,
         turn_ns=turn_ns,
         pace=pace,
     )

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from giusto.errors import Nearest, Overload, Unknown
 from giusto.guarantee import stages
-from giusto.guarantee.blocking import Delay
+from giusto.guarantee.blocking import Delay, Reader
 from giusto.guarantee.changes import Draft
 from giusto.guarantee.fixed import ONE
 from giusto.guarantee.load import Load
@@ -138,9 +138,21 @@ class Book:
         """What a message of this client waits for, whatever its topic is; None if it may wait for ever."""
         delay = self.load.delay(self.rest)
         if delay is None or self.stage.is_common:
-            return None if delay is None else self.load.slowest(delay)
+            return None if delay is None else self.common(delay)
         turns = self.load.readers[client].more_turns(delay.turn_ns)
         return None if turns is None else delay.slower(turns)
+
+    def common(self, delay: Delay) -> Delay | None:
+        """For whoever is read in most turns; None if somebody is never read to the end."""
+        turns = [reader.more_turns(delay.turn_ns) for _, reader in self.slow(delay)]
+        known = [more for more in turns if more is not None]
+        return delay.slower(max(known, default=0)) if len(known) == len(turns) else None
+
+    def slow(self, delay: Delay) -> Iterator[tuple[str, Reader]]:
+        """The connections that something is promised to, and that one portion in a turn is not enough for."""
+        for client, reader in self.load.slow(delay):
+            if any(self.records[topic].promise_ns is not None for topic in self.flows[client]):
+                yield client, reader
 
     def swap(self, after: Mapping[str, Record], rest: Rest) -> None:
         """Put these records in the place of those of the same names."""

@@ -68,13 +68,7 @@ class Load:
 
     def delay(self, rest: Rest) -> Delay | None:
         """What every message waits for now; None if reading alone takes all of the time."""
-        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading)
-
-    def slowest(self, delay: Delay) -> Delay | None:
-        """For whoever is read in most turns; None if somebody is never read to the end."""
-        turns = [reader.more_turns(delay.turn_ns) for _, reader in self.slow(delay)]
-        known = [more for more in turns if more is not None]
-        return delay.slower(max(known, default=0)) if len(known) == len(turns) else None
+        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading, len(self.readers))
 
     def slow(self, delay: Delay) -> Iterator[tuple[str, Reader]]:
         """The connections that one portion in a turn is not enough for."""

@@ -36,12 +36,12 @@ class Case:
 
     def common(self, delay: Delay) -> Delay:
         """What everybody waits for; every connection is read to the end."""
-        return self.book.load.slowest(delay) or delay if self.book.stage.is_common else delay
+        return self.book.common(delay) or delay if self.book.stage.is_common else delay
 
     def unread(self, delay: Delay) -> Objection | None:
         """A publisher that is not read in time, so that it would be policed though it keeps its offer."""
         worst_ns = delay.unread_ns
-        for client, reader in self.book.load.slow(delay):
+        for client, reader in self.book.slow(delay):
             turns = reader.more_turns(delay.turn_ns)
             if turns is None:
                 return self.overload(Breach(client, ""), f"{client} offers more than is read of it in a turn")
@@ -73,7 +73,7 @@ class Case:
         """The flows of connections that take more than one turn to read, one by one."""
         if self.book.stage.is_common:
             return None
-        for client, _ in self.book.load.slow(delay):
+        for client, _ in self.book.slow(delay):
             for topic in sorted(self.book.flows[client]):
                 record = self.book.records[topic]
                 promise_ns = record.promise_ns

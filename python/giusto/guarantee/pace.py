@@ -34,6 +34,11 @@ class Pace:
             return ONE - self.reading, ONE
         return self.window_ns * ONE - self.reading * self.period_ns, self.period_ns * ONE
 
+    @property
+    def waited(self) -> int:
+        """A period before the first window, in the denominator of what is `left`."""
+        return self.period_ns * self.window_ns * ONE
+
     def time_ns(self, work_ns: int) -> int:
         """From the worst moment to the end of so much work."""
         if self.period_ns == 0:
@@ -49,8 +54,7 @@ class Pace:
     def line_ns(self, work_ns: int) -> int:
         """Never below `time_ns`, and straight in the work."""
         numerator, denominator = self.left
-        waited = self.period_ns * self.window_ns * ONE if self.period_ns else 0
-        return ceil_div(work_ns * denominator + waited, numerator)
+        return ceil_div(work_ns * denominator + self.waited, numerator)
 
     def windows_ns(self, work_ns: int) -> int:
         """Θ."""

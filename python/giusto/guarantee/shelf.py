@@ -107,12 +107,13 @@ def take_out(dues: dict[int, list[Entry]], n: int, due: Entry) -> None:
 def first_late(dues: dict[int, list[Entry]], completion: Completion) -> Breach | None:
     """The most impatient lane at some n where it is late.
 
-    Completions never decrease, so that the last of them within the least due settles all.
+    Completions never decrease with n, so that what is due after that of the largest n is in time as well.
     """
-    if not dues or completion(max(dues)) <= min(found[0][0] for found in dues.values()):
-        return None
-    for n, found in dues.items():
-        due_ns, client, topic = found[0]
-        if completion(n) > due_ns:
-            return Breach(client, topic)
+    doubtful = {n: found[0][0] for n, found in dues.items()}
+    while doubtful:
+        n = max(doubtful)
+        done_ns = completion(n)
+        if done_ns > doubtful[n]:
+            return Breach(*dues[n][0][1:])
+        doubtful = {other: due_ns for other, due_ns in doubtful.items() if due_ns < done_ns}
     return None

@@ -1,6 +1,6 @@
 """Which Python module may import which: downwards only, as DESIGN draws it.
 
-    cli → dashboard | testing → aio | grm | node | overlay | pipeline → broker | client | sim
+    cli → dashboard | testing → aio | grm | node | overlay | pipeline → broker | client | planning | sim
         → guarantee → record | config | contract | message | protocol → _build → errors | _core
 
 Neighbours of one layer do not import each other, except among the plain values (`record`,
@@ -20,7 +20,7 @@ LAYERS: list[set[str]] = [
     {"_build"},
     {"record", "config", "contract", "message", "protocol"},
     {"guarantee"},
-    {"broker", "client", "sim"},
+    {"broker", "client", "planning", "sim"},
     {"aio", "grm", "node", "overlay", "pipeline"},
     {"dashboard", "testing"},
     {"cli", "__main__"},

@@ -217,3 +217,36 @@ def test_nothing_is_granted_that_would_police_who_keeps_the_offer() -> None:
     assert objection.why == "tolerance"
     assert "guarantee.tolerance" in objection.sentence
     grant(Book(Setting(tolerance_ns=MS)), contract("alarm", supply("pump", "alarm")))
+
+
+def test_messages_longer_than_a_portion_take_more_turns_to_read(book: Book) -> None:
+    grant(book, contract("short", supply("pump", "short"), max_latency_ns=50 * MS))
+    grant(book, contract("long", supply("camera", "long", size_bytes=100_000), max_latency_ns=50 * MS))
+    blocking = {
+        topic: next(part.ns for part in book.bound(client, topic).parts if part.name == "blocking")
+        for client, topic in (("pump", "short"), ("camera", "long"))
+    }
+    own_ns = book.records["long"].streams["camera"].serve_ns
+    assert blocking["long"] - blocking["short"] == 100_056 // 16_384 * book.setting.turn_steps * own_ns
+
+
+def test_who_offers_more_than_is_read_of_it_in_a_turn_is_refused() -> None:
+    book = Book(Setting())
+    flood = supply("camera", "video", MS, size_bytes=60_000)
+    objection = book.decide(contract("video", flood, max_latency_ns=1_000 * MS))
+    assert objection is not None
+    assert (objection.why, objection.client, objection.own) == ("overload", "camera", True)
+    # The same beside a promise to others is nobody's business but its own.
+    grant(book, contract("alarm", supply("pump", "alarm"), max_latency_ns=20 * MS))
+    grant(book, Change(supplies=(flood,)))
+
+
+def test_more_connections_than_a_turn_reads_take_more_turns() -> None:
+    bounds = []
+    for clients in (32, 33):
+        book = Book(Setting())
+        supplies = tuple(supply(f"client {i}", "alarm", 1_000 * MS) for i in range(clients))
+        grant(book, contract("alarm", *supplies, max_latency_ns=50 * MS))
+        bounds.append(book.bound("client 0", "alarm").total_ns)
+    own_ns = book.records["alarm"].streams["client 0"].serve_ns
+    assert bounds[1] - bounds[0] >= 9 * own_ns

@@ -13,15 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from giusto.contract import show_ns
+from giusto.guarantee.book import Book
 from giusto.guarantee.costs import Costs
 from giusto.guarantee.measured import CALLS, Calibration, Point, Stalls
-from giusto.guarantee.model import Setting
+from giusto.guarantee.model import Allotted, Change, LinkTerms, Setting, Supply
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 FANOUTS = (1, 4, 16, 64)
 SMALL_BYTES = 64
+SECOND_NS = 1_000_000_000
 
 
 def report(found: Calibration, path: Path) -> RenderableType:
@@ -86,7 +88,7 @@ def meaning(found: Calibration, path: Path) -> Text:
     costs = found.costs
     each_ns = costs.take_ns(SMALL_BYTES) + costs.serve_ns(SMALL_BYTES, 1) + 2 * costs.turn_ns
     text = Text(
-        f"Contracts can have {10**9 // each_ns:,} small messages a second, with one subscriber each. "
+        f"Contracts can have {SECOND_NS // each_ns:,} small messages a second, with one subscriber each. "
     )
     text.append(f"No bound will be below {show_ns(least_bound_ns(costs))}.\n")
     text.append("No bound contains what the machine adds by itself: ")
@@ -104,11 +106,12 @@ def meaning(found: Calibration, path: Path) -> Text:
 
 
 def least_bound_ns(costs: Costs) -> int:
-    """The bound of one small message when it is all that is guarded: what blocks it, its turns, itself."""
-    setting = Setting()
-    blocking_ns = setting.slice_ns + costs.call_ns + costs.turn_ns
-    quanta = 2 * setting.turn_steps + 1
-    return blocking_ns + costs.take_ns(SMALL_BYTES) + quanta * costs.serve_ns(SMALL_BYTES, 1)
+    """The bound of one small message now and then, when that is all that is guarded."""
+    hop = LinkTerms(delay_ns=costs.hop_ns)
+    book = Book(Setting(costs=costs, link_in=hop, link_out=hop))
+    rare = Supply(client="one", topic="one", count=1, period_ns=10 * SECOND_NS, size_bytes=SMALL_BYTES)
+    book.commit(Change(supplies=(rare,), topics=(Allotted(topic="one", fanout=1),)))
+    return book.bound("one", "one").total_ns
 
 
 def points_by_kind(found: Calibration) -> dict[str, list[Point]]:

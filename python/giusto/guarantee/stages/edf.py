@@ -40,11 +40,16 @@ STEPS = 500
 
 
 class Task(NamedTuple):
-    """A topic by its deadline, which includes δ; `spread_ns` is by how much its own tags come later."""
+    """A topic by its deadline, which includes δ; `spread_ns` is by how much its own tags come later.
+
+    `burst` is the service that it brings at once, `load` its part of the time, both in parts of ONE.
+    """
 
     deadline_ns: int
     topic: str
     spread_ns: int
+    burst: int
+    load: int
     together: Together
     streams: tuple[Stream, ...]
     period_ns: int | None
@@ -131,36 +136,38 @@ class Edf:
             if task.is_too_far_apart:
                 return Breach("", task.topic)
         left, whole = delay.pace.left
-        heaviest = max(self.tasks, key=lambda task: task.together.load)
+        heaviest = max(self.tasks, key=lambda task: task.load)
         return Breach("", heaviest.topic) if self.load * whole >= left * ONE else None
 
     @property
     def load(self) -> int:
         """Σ ρFs."""
-        return sum(task.together.load for task in self.tasks)
+        return sum(task.load for task in self.tasks)
 
     def late(self, delay: Delay) -> Breach | None:
         """A promise shorter than the deadline; else (E2), and (E1) where that fails."""
         if self.broken:
             return Breach("", min(self.broken))
-        before_ns = common_ns(delay)
-        for task, spare_ns in zip(self.tasks, self.spare(delay), strict=True):
-            if task.deadline_ns <= before_ns:
-                return Breach("", task.topic)
-            if spare_ns < 0:
-                return None if self.keeps(delay) else Breach("", task.topic)
-        return None
+        if self.tasks and self.tasks[0].deadline_ns <= common_ns(delay):
+            return Breach("", self.tasks[0].topic)
+        spare = self.spare(delay)
+        if not spare or min(spare) >= 0 or self.keeps(delay):
+            return None
+        return Breach("", self.tasks[next(i for i, ns in enumerate(spare) if ns < 0)].topic)
 
     def spare(self, delay: Delay) -> list[int]:
         """By how much each deadline is kept, with lines instead of steps: (E2)."""
         before_ns, found = common_ns(delay), []
-        constant = load = 0
+        left, whole = delay.pace.left
+        waited = delay.pace.waited
+        constant, load = delay.reading_ns * ONE, 0
         for task in self.tasks:
             due_ns = task.deadline_ns - before_ns
-            constant += task.together.burst_ns * ONE - task.together.load * due_ns
-            load += task.together.load
-            work_ns = ceil_div(constant + load * due_ns, ONE)
-            found.append(due_ns - delay.pace.line_ns(delay.reading_ns + work_ns))
+            constant += task.burst - task.load * due_ns
+            load += task.load
+            # The line of the pace, written out: this loop is what a decision costs.
+            work_ns = -(-(constant + load * due_ns) // ONE)
+            found.append(due_ns + -(work_ns * whole + waited) // left)
         return found
 
     def keeps(self, delay: Delay) -> bool:
@@ -186,7 +193,7 @@ class Edf:
         """From here on the line of all demand stays below t."""
         before_ns = common_ns(delay)
         dues = [(task, task.deadline_ns - before_ns) for task in self.tasks]
-        constant = sum(task.together.burst_ns * ONE - task.together.load * due for task, due in dues)
+        constant = sum(task.burst - task.load * due for task, due in dues)
         base_ns = delay.pace.line_ns(delay.reading_ns + max(0, ceil_div(constant, ONE)))
         left, whole = delay.pace.left
         return max(dues[-1][1], ceil_div(base_ns * left * ONE, left * ONE - whole * self.load))
@@ -224,7 +231,16 @@ def task_of(record: Record, deadline_ns: int) -> Task:
         raise Overload(f"nobody publishes on {record.name}: it has no demand")
     streams = tuple(record.streams.values())
     period_ns = record.allotted.share.period_ns if record.allotted else None
-    return Task(deadline_ns, record.name, spread(together, record), together, streams, period_ns)
+    return Task(
+        deadline_ns,
+        record.name,
+        spread(together, record),
+        together.burst_ns * ONE,
+        together.load,
+        together,
+        streams,
+        period_ns,
+    )
 
 
 def spread(together: Together, record: Record) -> int:

@@ -1,0 +1,155 @@
+"""How a plan comes about: which needs are refused, which shares are tried, what the bounds are then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+
+from giusto.errors import Nearest
+from giusto.guarantee.book import Book
+from giusto.planning import nearest, rules
+from giusto.planning.choosing import Chosen, Outcome, chosen
+from giusto.planning.result import Contract, Failure, Plan
+from giusto.planning.scenario import Scenario
+from giusto.planning.search import Assignment, Nothing, assigned, filled
+from giusto.planning.traffic import UNCHANGED, Changed, traffic
+
+EFFORT = 40_000
+"""Offers and needs looked at, again and again, when not all hold: large plans say less about failures."""
+
+REFUSAL, NEAREST = 6, 25
+"""Attempts that one refusal, and one search of the nearest, takes about."""
+
+
+class Maker:
+    """Plans one scenario for one policy."""
+
+    def __init__(self, scenario: Scenario, policy: str, *, search: bool) -> None:
+        self.scenario = scenario
+        self.policy = policy
+        self.search = search
+        self.setting = scenario.setting(policy)
+        self.given = dict(scenario.shares)
+        self.known: dict[tuple[int, ...], Outcome] = {}
+        self.refused = rules.refusals(scenario)
+        open_needs = [n for n in range(len(scenario.needs)) if n not in self.refused]
+        self.always = [n for n in open_needs if scenario.needs[n].need.max_latency_ns is None]
+        self.wanted = [n for n in open_needs if scenario.needs[n].need.max_latency_ns is not None]
+
+    def attempt(self, granted: Sequence[int], changed: Changed = UNCHANGED) -> Outcome:
+        """Shares under which these needs hold."""
+        found = traffic(self.scenario, granted, changed)
+        return assigned(found, self.setting, self.given, search=self.search)
+
+    def attempt_again(self, granted: Sequence[int]) -> Outcome:
+        """The same for needs as they are, remembered."""
+        key = tuple(granted)
+        if key not in self.known:
+            self.known[key] = self.attempt(key)
+        return self.known[key]
+
+    @cached_property
+    def choice(self) -> Chosen:
+        """Which needs hold, and with which shares."""
+        return chosen(self.always, self.wanted, self.attempt_again, self.some(REFUSAL, 50))
+
+    def some(self, attempts: int, most: int) -> int:
+        """How often something that takes so many attempts is done."""
+        entries = len(self.scenario.offers) + len(self.scenario.needs)
+        return max(1, min(most, EFFORT // (entries * attempts)))
+
+    @property
+    def holds(self) -> bool:
+        """Whether all needs hold."""
+        return not self.refused and not self.choice.refused and not self.choice.untried
+
+    def plan(self, *, near: bool = True) -> Plan:
+        """The whole answer; without `near` nothing is said about what could be held instead."""
+        found = traffic(self.scenario, self.choice.granted)
+        book = filled(found, self.setting, self.choice.assignment.shares)
+        return Plan(
+            scenario=self.scenario,
+            input=self.policy,
+            contracts=tuple(self._contracts(book)),
+            failures=tuple(self._failures(self.some(NEAREST, 10) if near else 0)),
+            shares=self.choice.assignment.shares,
+            utilisation=float(book.utilisation),
+            claim=self.claim,
+        )
+
+    @property
+    def claim(self) -> str:
+        """What is proved: about the shares if all holds, else why the first need does not."""
+        first = next(iter(self.choice.refused.values()), None)
+        return self.choice.assignment.claim if first is None else first.sentence
+
+    def _contracts(self, book: Book) -> list[Contract]:
+        needs = self.scenario.needs
+        worst = {topic: book.worst((topic,)) for topic in book.topics}
+        contracts = []
+        for number in self.choice.granted:
+            latency_ns = needs[number].need.max_latency_ns
+            for topic in self.scenario.covered[needs[number]]:
+                if latency_ns is None:
+                    continue
+                bound = worst[topic]
+                contracts.append(
+                    Contract(
+                        need=needs[number].path,
+                        client=needs[number].client,
+                        topic=topic,
+                        publisher=None if bound is None else bound.client,
+                        promise_ns=latency_ns,
+                        bound_ns=latency_ns if bound is None else bound.total_ns,
+                        parts=() if bound is None else bound.parts,
+                    )
+                )
+        return contracts
+
+    def _failures(self, most: int) -> list[Failure]:
+        found = dict(self.refused)
+        for place, (number, nothing) in enumerate(self.choice.refused.items()):
+            near = self._nearest(number) if place < most else None
+            found[number] = self._failure(number, nothing, near)
+        for number in self.choice.untried:
+            found[number] = Failure.of(self.scenario.needs[number], "untried", "too many before it fail")
+        return [failure for _, failure in sorted(found.items())]
+
+    def _failure(self, number: int, nothing: Nothing, near: Nearest | None) -> Failure:
+        """A need that breaks its own promise, or that of others before it."""
+        needed = self.scenario.needs[number]
+        strange = nothing.topic and nothing.topic not in self.scenario.covered[needed]
+        why = "others" if strange and nothing.why == "latency" else nothing.why
+        return Failure.of(needed, why, nothing.sentence, near)
+
+    def _nearest(self, number: int) -> Nearest | None:
+        """The smallest latency, and the largest rate on its topics, with which this need would hold too."""
+        asked_ns = self.scenario.needs[number].need.max_latency_ns or 0
+        latency_ns = nearest.least_latency_ns(asked_ns, lambda ns: self._with(number, latency_ns=ns))
+        topics = frozenset(self.scenario.covered[self.scenario.needs[number]])
+        factor = nearest.largest_factor(lambda part: self._with(number, factor=part, topics=topics))
+        count, period_ns = self._fastest(topics, factor)
+        found = Nearest(max_latency_ns=latency_ns, count=count, period_ns=period_ns)
+        return None if found == Nearest() else found
+
+    def _with(
+        self,
+        number: int,
+        *,
+        latency_ns: int | None = None,
+        factor: Fraction = Fraction(1),
+        topics: frozenset[str] | None = None,
+    ) -> bool:
+        """Whether the need would hold beside those that do, changed in this way."""
+        promises = {} if latency_ns is None else {number: latency_ns}
+        changed = Changed(factor=factor, topics=topics, max_latency_ns=promises)
+        return isinstance(self.attempt([*self.choice.granted, number], changed), Assignment)
+
+    def _fastest(self, topics: frozenset[str], factor: Fraction | None) -> tuple[int | None, int | None]:
+        """The rate of the fastest flow on the topics when all are slowed down: one message per so many ns."""
+        limits = [each.offer.limit for each in self.scenario.offers if each.topic in topics]
+        rates = [Fraction(*limit) for limit in limits if limit is not None]
+        if factor is None or not rates:
+            return None, None
+        return 1, -int(-1 // (max(rates) * factor))

@@ -1,0 +1,49 @@
+"""Which needs are refused whatever the shares are: for what publishers do not promise."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from giusto.contract.matching import Flow, require_match
+from giusto.errors import Refused
+from giusto.planning.result import Failure
+from giusto.planning.scenario import Needed, Offered, Scenario
+
+
+def refusals(scenario: Scenario) -> dict[int, Failure]:
+    """The needs that no share can help, by their number."""
+    by_topic: defaultdict[str, list[Offered]] = defaultdict(list)
+    for offered in scenario.offers:
+        by_topic[offered.topic].append(offered)
+    unlimited = {each.client: each.topic for each in scenario.offers if each.offer.limit is None}
+    found = {}
+    for number, needed in enumerate(scenario.needs):
+        offers = [offered for topic in scenario.covered[needed] for offered in by_topic[topic]]
+        failure = _refusal(needed, offers, unlimited)
+        if failure is not None:
+            found[number] = failure
+    return found
+
+
+def _refusal(needed: Needed, offers: list[Offered], unlimited: dict[str, str]) -> Failure | None:
+    for offered in offers:
+        try:
+            require_match(needed.need, Flow(offered.client, offered.topic, offered.offer))
+        except Refused as refused:
+            return Failure.of(needed, refused.why, refused.reason, refused.nearest)
+    return None if needed.need.max_latency_ns is None else _unlimited(needed, offers, unlimited)
+
+
+def _unlimited(needed: Needed, offers: list[Offered], unlimited: dict[str, str]) -> Failure | None:
+    """A topic under contract has publishers with a limit only, who send nothing else without one."""
+    for offered in offers:
+        if offered.offer.limit is None:
+            reason = f"{offered.client} may send without limit on {offered.topic}"
+            return Failure.of(needed, "no_limit", f"{reason}: give {offered.path} a min_sep or a rate")
+        if offered.client in unlimited:
+            reason = (
+                f"{offered.client} publishes on {offered.topic} and without limit on "
+                f"{unlimited[offered.client]}: limit that too, or let another client send it"
+            )
+            return Failure.of(needed, "unlimited_beside", reason)
+    return None
