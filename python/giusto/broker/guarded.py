@@ -48,6 +48,11 @@ class Guarded:
             return known.share
         return self._shares.get(topic) or self._config.share(topic)
 
+    def place(self, topic: str) -> int | None:
+        """The number of a topic where the order of topics matters: under `smooth`."""
+        known = self._registry.topics.get(topic)
+        return known.number if known is not None and self._config.input == "smooth" else None
+
     def keep_share(self, topic: str, share: ShareTerms) -> None:
         """A topic that need not exist now is allotted this."""
         self._shares[topic] = share

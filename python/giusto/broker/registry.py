@@ -23,14 +23,15 @@ from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs
 class Client:
     """A client after its Connect.
 
-    In `past` topics it has no flow any more, but messages of it may be on their way. `untold` are losses
-    (topic, reason, flow) that it has not been told.
+    With `datagrams` its data goes over UDP. In `past` topics it has no flow any more, but messages of it may
+    be on their way. `untold` are losses (topic, reason, flow) that it has not been told.
     """
 
     conn: int
     number: int
     name: str
     address: str
+    datagrams: bool = False
     flows: dict[int, Flow] = field(default_factory=dict)
     subscriptions: dict[int, Subscription] = field(default_factory=dict)
     past: set[Topic] = field(default_factory=set)
@@ -105,10 +106,12 @@ class Registry:
 
     # --- clients
 
-    def add_client(self, conn: int, number: int, name: str, address: str) -> Client:
+    def add_client(
+        self, conn: int, number: int, name: str, address: str, *, datagrams: bool = False
+    ) -> Client:
         self._evict(self._numbers.get(number))
         self._evict(self._names.get(name))
-        client = Client(conn, number, name, address)
+        client = Client(conn, number, name, address, datagrams)
         if not self._client_numbers.add(number):
             for other in self.clients.values():
                 other.sources_told.discard(number)

@@ -182,6 +182,24 @@ def test_a_publisher_that_comes_later_must_keep_a_max_sep_that_was_granted() -> 
     late.advertise("alarm", Offer(max_sep="20ms"))
 
 
+def test_topics_keep_their_order_in_the_data_plane_under_smooth() -> None:
+    bus = MemoryBus(BrokerConfig(input="smooth"))
+    bus.subscribe("#", SOON)
+    for topic in ("b", "a"):
+        bus.connect().advertise(topic, ALARM)
+    assert {name: one.place for name, one in guarded_of(bus).topics.items()} == {"b": 0, "a": 1}
+
+
+@pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
+def test_every_policy_grants_and_refuses(policy: str) -> None:
+    bus = MemoryBus(BrokerConfig(input=policy))
+    bus.advertise("alarm", ALARM)
+    bus.connect().advertise("curve", Offer(min_sep="2ms", max_size=1000))
+    verdict = bus.subscribe("#", Need(max_latency=tightest(bus, "#"))).verdict
+    assert isinstance(verdict, Granted)
+    assert verdict.bound_ns == verdict.promise_ns
+
+
 # --- wildcards and fan-out
 
 
