@@ -211,8 +211,8 @@ def ask_too_much(console: Console, address: str) -> None:
             bus.subscribe("ward/3/alarm", giusto.Need(max_latency="100us"))
         except giusto.Refused as refused:
             console.print(f"[bold]impatient[/] wants 100 µs. [red]Refused[/]: {refused}")
-            assert refused.nearest is not None
-            need = giusto.Need(max_latency=f"{refused.nearest.max_latency_ns}ns")
+            nearest = refused.nearest or giusto.Nearest()
+            need = giusto.Need(max_latency=f"{nearest.max_latency_ns}ns")
             console.print(f"[bold]impatient[/] takes that. {bus.subscribe('ward/3/alarm', need).verdict}\n")
 
 

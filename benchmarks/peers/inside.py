@@ -7,9 +7,9 @@ import socket
 from giusto import __version__, _core, protocol
 
 TIMEOUT_SECONDS = 10.0
-# A turn of the data thread with one other client that floods: what is read from that client (a quarter of 64 KiB,
-# since two clients send, in frames of 184 bytes), the steps of the engine (a quarter of 128), and the writing of
-# what waits for the subscriber of the flood, 256 messages at most.
+# A turn of the data thread with one other client that floods: what is read from that client (a quarter of
+# 64 KiB, since two clients send, in frames of 184 bytes), the steps of the engine (a quarter of 128), and the
+# writing of what waits for the subscriber of the flood, 256 messages at most.
 TURN_MESSAGES = 16_384 // 184 + 32 + 256
 
 

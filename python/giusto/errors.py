@@ -169,8 +169,8 @@ class Nearest(NamedTuple):
 class Refused(GiustoError):
     """The bus cannot promise what was asked; nothing was changed.
 
-    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit or unlimited_beside;
-    `reason` says it as a sentence. `nearest` is the nearest that would be granted now, if anything is.
+    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside
+    or datagrams; `reason` says it as a sentence. `nearest` is what would be granted now, if anything is.
     """
 
     def __init__(self, why: str, reason: str, nearest: Sequence[int | None] | None = None) -> None:

@@ -50,13 +50,14 @@ class Contracts:
         self.away: dict[str, Contract] = {}
         self._by_number: dict[int, Contract] = {}
         self._by_client: defaultdict[str, dict[str, Contract]] = defaultdict(dict)
+        self._by_subscription: dict[Subscription, Contract] = {}
         self._numbers: dict[str, int] = {}
         self._next = itertools.count()
         self._matcher = _core.Matcher()
 
     def new_key(self, client: str, pattern: str) -> str:
         """A name that no other contract has, and that means the same after a restart."""
-        for place in itertools.count(1):
+        for place in itertools.count(len(self._by_client.get(client, {})) + 1):
             key = f"{client} {pattern} {place}"
             if key not in self.by_key:
                 return key
@@ -77,6 +78,8 @@ class Contracts:
         del self.by_key[contract.key], self._by_number[number]
         self._matcher.unsubscribe(number)
         self.away.pop(contract.key, None)
+        if contract.subscription is not None:
+            del self._by_subscription[contract.subscription]
         ours = self._by_client[contract.client]
         del ours[contract.key]
         if not ours:
@@ -84,12 +87,15 @@ class Contracts:
 
     def depart(self, contract: Contract, until_ns: int) -> None:
         """Its client has gone, and has until then to come back."""
+        if contract.subscription is not None:
+            del self._by_subscription[contract.subscription]
         contract.subscription, contract.told, contract.until_ns = None, None, until_ns
         self.away[contract.key] = contract
 
     def arrive(self, contract: Contract, subscription: Subscription) -> None:
         """Its client is there."""
         contract.subscription, contract.until_ns = subscription, None
+        self._by_subscription[subscription] = contract
         self.away.pop(contract.key, None)
 
     def of_client(self, client: str) -> list[Contract]:
@@ -98,11 +104,12 @@ class Contracts:
 
     def of_subscription(self, subscription: Subscription) -> Contract | None:
         """The contract of a subscription, if it has one."""
-        ours = self._by_client.get(subscription.client.name, {}).values()
-        return next((one for one in ours if one.subscription is subscription), None)
+        return self._by_subscription.get(subscription)
 
     def claimable(self, client: str, pattern: str, need: Need) -> Contract | None:
         """What a client comes back for: the same need if there is one, else another on the same pattern."""
+        if not self.away:
+            return None
         away = [one for one in self.of_client(client) if one.until_ns is not None and one.pattern == pattern]
         same = (one for one in away if one.need == need)
         return next(same, away[0] if away else None)

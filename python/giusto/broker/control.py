@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from giusto.broker import plane as codes
 from giusto.broker.address import host_of
-from giusto.broker.basis import costs_of, setting_of
 from giusto.broker.desk import Desk
 from giusto.broker.exchange import NotConnected, decode, failed, readable_id
 from giusto.broker.guarded import Guarded
@@ -28,6 +27,7 @@ from giusto.broker.topics import Topics
 from giusto.broker.verdicts import news
 from giusto.config import BrokerConfig
 from giusto.errors import GiustoError, InvalidInput, Unknown
+from giusto.guarantee.basis import costs_of, setting_of
 from giusto.guarantee.book import Book
 from giusto.guarantee.costs import Costs
 from giusto.protocol import Answer, Closing, Connect, Connected, Dropped, Request, Wire, encode
@@ -194,7 +194,7 @@ class Control:
         address = self._addresses.get(conn, "")
         udp = self._datagrams(address, request.udp_port)
         number = self._plane.connect(conn, name, udp)
-        self.registry.add_client(conn, number, name, address)
+        self.registry.add_client(conn, number, name, address, datagrams=udp is not None)
         return Connected(
             id=request.id,
             client=number,

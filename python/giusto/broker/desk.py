@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Draft, larger, rest_of
 from giusto.broker.guarded import Guarded
 from giusto.broker.holdings import holding, offer_of, size_of
 from giusto.broker.keeping import Keeping
-from giusto.broker.limits import require_limit, require_limits_beside
+from giusto.broker.limits import require_limit, require_limits_beside, require_stream
 from giusto.broker.plane import Plane
 from giusto.broker.refusal import refusal
 from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
@@ -59,6 +60,7 @@ class Desk:
 
     def _offer_guarded(self, draft: Draft, client: Client, flow: Offered, promising: list[Contract]) -> None:
         require_limit(flow)
+        require_stream(client, flow.topic)
         require_limits_beside(client, flow.topic)
         self._count(draft, flow)
         self._count_all(draft, client)
@@ -77,6 +79,7 @@ class Desk:
         draft = Draft()
         self._draw_up(draft, client.name, pattern, need)
         if need.max_latency_ns is not None:
+            require_stream(client, pattern)
             self._guard_all(draft, topics, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name, client.name)
@@ -89,7 +92,7 @@ class Desk:
         draft = Draft()
         present = self._guarded.topics.get(topic)
         if present is not None:
-            draft.topics[topic] = Allotted(topic=topic, share=share, fanout=present.fanout)
+            draft.topics[topic] = replace(present, share=share)
         return self._decided(draft)
 
     def adopt(self, flows: Iterable[Offered], until_ns: int) -> None:
@@ -112,7 +115,7 @@ class Desk:
         try:
             yield
         except BaseException:
-            self._keeping.unwrite(draft, is_known)
+            self._keeping.unwrite(draft, is_known, self._guarded.topics)
             raise
 
     def conclude(self, draft: Draft, subscription: Subscription | None = None) -> None:
@@ -159,6 +162,7 @@ class Desk:
                 require_limit(_offered(flow))
                 publishers.setdefault(flow.client, topic.name)
         for client, name in publishers.items():
+            require_stream(client, name)
             require_limits_beside(client, name)
             self._count_all(draft, client)
         names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
@@ -177,8 +181,13 @@ class Desk:
 
     def _receive(self, draft: Draft, topic: str, *clients: str) -> None:
         """Those clients get the messages of a guarded topic too."""
-        fanout = self._guarded.fanout(topic, *clients)
-        allotted = Allotted(topic=topic, share=self._guarded.share(topic), fanout=fanout)
+        guarded = self._guarded
+        allotted = Allotted(
+            topic=topic,
+            share=guarded.share(topic),
+            fanout=guarded.fanout(topic, *clients),
+            place=guarded.place(topic),
+        )
         if allotted != self._guarded.topics.get(topic):
             draft.topics[topic] = allotted
 

@@ -18,6 +18,7 @@ class Draft:
     """Flows, demands and topics that come, change and go; what other traffic `asks`, and what it gets."""
 
     holdings: dict[tuple[str, str], Holding] = field(default_factory=dict)
+    before: list[Holding] = field(default_factory=list)
     ended: list[Holding] = field(default_factory=list)
     demands: dict[tuple[str, str], Contract] = field(default_factory=dict)
     demands_gone: dict[tuple[str, str], Contract] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Draft:
             return
         if old is None or old.until_ns is not None or old.supply != new.supply:
             self.holdings[place] = new
+            self.before += [] if old is None else [old]
         if old is not None and old.supply != new.supply:
             self.ended.append(old)
 

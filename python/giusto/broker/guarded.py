@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from giusto.broker.contracts import Contract, Contracts
 from giusto.broker.draft import Draft, rest_of
-from giusto.broker.holdings import Holdings, offer_of, size_of
-from giusto.broker.registry import Flow, Registry
+from giusto.broker.holdings import Holdings
+from giusto.broker.registry import Registry
 from giusto.broker.tree import TopicTree
 from giusto.config import BrokerConfig
+from giusto.errors import Overload
 from giusto.guarantee.book import Book
-from giusto.guarantee.model import Allotted, Change, Rest
+from giusto.guarantee.model import Allotted, Bound, Change, Rest
 from giusto.protocol import ShareTerms
 
 
@@ -47,6 +48,11 @@ class Guarded:
             return known.share
         return self._shares.get(topic) or self._config.share(topic)
 
+    def place(self, topic: str) -> int | None:
+        """The number of a topic where the order of topics matters: under `smooth`."""
+        known = self._registry.topics.get(topic)
+        return known.number if known is not None and self._config.input == "smooth" else None
+
     def keep_share(self, topic: str, share: ShareTerms) -> None:
         """A topic that need not exist now is allotted this."""
         self._shares[topic] = share
@@ -66,8 +72,15 @@ class Guarded:
 
     def bound_ns(self, topic: str) -> int | None:
         """The largest bound on a topic, if it is guarded."""
-        worst = self.book.worst((topic,)) if topic in self.topics else None
-        return None if worst is None else worst.total_ns
+        bounds = (self.bound(one.client, topic) for one in self.holdings.on(topic))
+        return max((bound.total_ns for bound in bounds if bound is not None), default=None)
+
+    def bound(self, client: str, topic: str) -> Bound | None:
+        """The bound of a flow; none if its topic is not guarded, or if nobody needs one and none exists."""
+        try:
+            return self.book.bound(client, topic) if topic in self.topics else None
+        except Overload:
+            return None
 
     def promise_ns(self, topic: str) -> int | None:
         """The tightest promise on a topic, if it is guarded."""
@@ -78,9 +91,8 @@ class Guarded:
 
     def client_share(self, client: str) -> float | None:
         """θ: the part of the time that the guarded flows of a client are sure of."""
-        held = (one.topic for one in self.holdings.of(client) if one.topic in self.topics)
-        topic = next(held, None)
-        return None if topic is None else float(self.book.bound(client, topic).client_share)
+        bounds = (self.bound(client, one.topic) for one in self.holdings.of(client))
+        return next((float(bound.client_share) for bound in bounds if bound is not None), None)
 
     def take_moved(self) -> list[Contract]:
         """Live contracts on whose topics publishers came or went since the last call."""
@@ -88,12 +100,11 @@ class Guarded:
         return [one for one in moved if one.subscription is not None and one.promise_ns is not None]
 
     def rest_beside(self, draft: Draft) -> Rest:
-        """The traffic that is not guarded now, and will not be."""
+        """The traffic that is not guarded now, and will not be, with what may wait of flows that ended."""
         fanout = size_bytes = 0
         for topic in self._registry.topics.values():
-            if topic.flows and topic.name not in self.topics and topic.name not in draft.guarding:
-                fanout = max(fanout, topic.subscribers)
-                size_bytes = max(size_bytes, *map(flow_size, topic.flows.values()))
+            if topic.size_bytes and topic.name not in self.topics and topic.name not in draft.guarding:
+                fanout, size_bytes = max(fanout, topic.subscribers), max(size_bytes, topic.size_bytes)
         return rest_of(fanout, size_bytes)
 
     # --- what becomes of it
@@ -141,8 +152,3 @@ class Guarded:
             self.contracts.add(draft.contract)
         for (_, topic), contract in draft.demands.items():
             contract.topics.add(topic)
-
-
-def flow_size(flow: Flow) -> int:
-    """The largest message of a flow."""
-    return size_of(offer_of(flow.offer))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Draft
@@ -11,6 +11,7 @@ from giusto.broker.holdings import Holding
 from giusto.broker.rows import Kept, KeptNeed, KeptOffer, KeptShare, name_of
 from giusto.broker.store import Store
 from giusto.errors import NotKept
+from giusto.guarantee.model import Allotted
 from giusto.protocol import OfferTerms, ShareTerms
 
 _log = logging.getLogger("giusto.broker")
@@ -29,9 +30,13 @@ class Keeping:
         if self._store is not None and (added or gone):
             self._store.change(added, map(name_of, gone))
 
-    def unwrite(self, draft: Draft, known: Callable[[str], bool]) -> None:
-        """The data plane refused: as it was before."""
-        self._change(_gone(draft), self._added(draft, known))
+    def unwrite(self, draft: Draft, known: Callable[[str], bool], topics: Mapping[str, Allotted]) -> None:
+        """The data plane refused: as it was before, when these `topics` were guarded."""
+        before: list[Kept] = [_kept_offer(held) for held in draft.before]
+        if draft.replaced is not None:
+            before.append(_kept_need(draft.replaced))
+        shares = self._shares(topics[name] for name in draft.topics if name in topics)
+        self._change(before + shares, self._added(draft, known))
 
     def erase(self, draft: Draft) -> None:
         """Forget what has ended. What cannot be forgotten comes back after a restart, for a while."""
@@ -54,11 +59,11 @@ class Keeping:
         added: list[Kept] = [_kept_offer(held) for held in draft.holdings.values()]
         if draft.contract is not None and not known(draft.contract.key):
             added.append(_kept_need(draft.contract))
-        return added + [
-            KeptShare(one.topic, one.share)
-            for one in draft.topics.values()
-            if one.share != self._share(one.topic)
-        ]
+        return added + self._shares(draft.topics.values())
+
+    def _shares(self, topics: Iterable[Allotted]) -> list[Kept]:
+        """What is not as the configuration says."""
+        return [KeptShare(one.topic, one.share) for one in topics if one.share != self._share(one.topic)]
 
 
 def _gone(draft: Draft) -> list[Kept]:

@@ -7,16 +7,16 @@ joins the rest, and waits until that breaks no promise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Draft, larger, rest_of
-from giusto.broker.guarded import Guarded, flow_size
+from giusto.broker.guarded import Guarded
 from giusto.broker.holdings import Holding
 from giusto.broker.keeping import Keeping
 from giusto.broker.plane import Plane
 from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
 from giusto.broker.shares import set_shares
-from giusto.guarantee.model import Allotted
 
 
 class Leaving:
@@ -136,7 +136,7 @@ class Leaving:
         for topic in self._guarded.tree.covered(pattern):
             present, fanout = self._guarded.topics[topic], self._guarded.fanout(topic)
             if fanout < present.fanout:
-                draft.topics[topic] = Allotted(topic=topic, share=present.share, fanout=fanout)
+                draft.topics[topic] = replace(present, fanout=fanout)
         if draft.topics:
             self._guarded.commit(draft)
 
@@ -158,8 +158,7 @@ class Leaving:
         for client in {held.client for held in guarded.holdings.on(topic)}:
             draft.ended += self._ended_with(client, topic)
         if known is not None and known.flows:
-            size_bytes = max(map(flow_size, known.flows.values()))
-            draft.rest = larger(guarded.rest, rest_of(known.subscribers, size_bytes))
+            draft.rest = larger(guarded.rest, rest_of(known.subscribers, known.size_bytes))
         return draft
 
     def _ended_with(self, client: str, topic: str) -> list[Holding]:

@@ -20,6 +20,15 @@ def require_limit(flow: Offered, *, beside: bool = False) -> None:
     raise Refused("no_limit", f"{reason}: {HINT}")
 
 
+def require_stream(client: Client, topic: str) -> None:
+    """Raise `Refused` for a client with datagrams: they may be lost, and are read with the rest."""
+    if client.datagrams:
+        reason = (
+            f"{client.name} sends and receives datagrams, and a latency on {topic} is promised over TCP alone"
+        )
+        raise Refused("datagrams", f"{reason}: connect to giusto://, not to giusto+udp://")
+
+
 def require_limits_beside(client: Client, topic: str) -> None:
     """Raise `Refused` if the client publishes something else without a limit: it is read with urgency."""
     for flow in client.flows.values():

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from giusto import _core
 from giusto.broker.told import Told
 from giusto.broker.tree import TopicTree
+from giusto.contract.offer import SIZE_BYTES_DEFAULT
 from giusto.errors import Unknown
 from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs, TopicIs
 
@@ -22,14 +23,15 @@ from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs
 class Client:
     """A client after its Connect.
 
-    In `past` topics it has no flow any more, but messages of it may be on their way. `untold` are losses
-    (topic, reason, flow) that it has not been told.
+    With `datagrams` its data goes over UDP. In `past` topics it has no flow any more, but messages of it may
+    be on their way. `untold` are losses (topic, reason, flow) that it has not been told.
     """
 
     conn: int
     number: int
     name: str
     address: str
+    datagrams: bool = False
     flows: dict[int, Flow] = field(default_factory=dict)
     subscriptions: dict[int, Subscription] = field(default_factory=dict)
     past: set[Topic] = field(default_factory=set)
@@ -43,8 +45,9 @@ class Client:
 class Topic:
     """A topic, from its first publisher until it is forgotten. It has at most one flow per connection.
 
-    Messages of flows that ended may still be on their way: `past` are the numbers of their clients. A topic
-    that has `rested` was vacant at the last look.
+    Messages of flows that ended may still be on their way: `past` are the numbers of their clients, and
+    `size_bytes` is the largest message of all flows so far. A topic that has `rested` was vacant at the last
+    look.
     """
 
     number: int
@@ -54,6 +57,7 @@ class Topic:
     flows: dict[int, Flow] = field(default_factory=dict)
     past: set[int] = field(default_factory=set)
     subscribers: int = 0
+    size_bytes: int = 0
     rested: bool = False
 
 
@@ -102,10 +106,12 @@ class Registry:
 
     # --- clients
 
-    def add_client(self, conn: int, number: int, name: str, address: str) -> Client:
+    def add_client(
+        self, conn: int, number: int, name: str, address: str, *, datagrams: bool = False
+    ) -> Client:
         self._evict(self._numbers.get(number))
         self._evict(self._names.get(name))
-        client = Client(conn, number, name, address)
+        client = Client(conn, number, name, address, datagrams)
         if not self._client_numbers.add(number):
             for other in self.clients.values():
                 other.sources_told.discard(number)
@@ -190,6 +196,7 @@ class Registry:
         flow = Flow(number, client, topic, offer)
         self._flows[number] = client.flows[number] = topic.flows[client.conn] = flow
         self.vacant.pop(topic.name, None)
+        topic.size_bytes = max(topic.size_bytes, offer.max_size_bytes or SIZE_BYTES_DEFAULT)
         topic.past.discard(client.number)
         client.past.discard(topic)
         for subscription in self._covering(topic.name):

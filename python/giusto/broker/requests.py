@@ -31,6 +31,7 @@ from giusto.protocol import (
     Done,
     Explain,
     Explained,
+    OfferTerms,
     Parties,
     Party,
     Publishers,
@@ -96,9 +97,12 @@ class Requests:
         _require_room("topics", len(client.flows), self._limits.topics)
         if self._registry.has_flow(client, request.topic):
             raise Duplicate("flow", f"of {client.name} on {request.topic}")
+        if self._about.input == "smooth":
+            # The order of topics there is that of their numbers.
+            self._topic(request.topic)
         draft = self._desk.offered(client, request.topic, offer)
         with self._desk.kept(draft):
-            flow = self._add_flow(client, request, offer)
+            flow = self._add_flow(client, self._topic(request.topic), request.offer, offer)
         self._desk.conclude(draft)
         for notice, clients in self._registry.names_of(flow):
             self._send(notice, *(each.conn for each in clients))
@@ -110,10 +114,11 @@ class Requests:
             subscribers=flow.topic.subscribers,
         )
 
-    def _add_flow(self, client: Client, request: Advertise, offer: Offer) -> Flow:
-        topic = self._registry.topics.get(request.topic)
-        if topic is None:
-            topic = self._topics.declare(request.topic, self._guarded.share(request.topic))
+    def _topic(self, name: str) -> Topic:
+        known = self._registry.topics.get(name)
+        return known or self._topics.declare(name, self._guarded.share(name))
+
+    def _add_flow(self, client: Client, topic: Topic, terms: OfferTerms, offer: Offer) -> Flow:
         policed = offer.limit is not None
         number = self._plane.advertise(
             client.conn,
@@ -126,7 +131,7 @@ class Requests:
             burst=offer.burst if policed else None,
             jitter_ns=offer.jitter_ns + self._tolerance_ns if policed else None,
         )
-        return self._registry.add_flow(client, topic, number, request.offer)
+        return self._registry.add_flow(client, topic, number, terms)
 
     def unadvertise(self, client: Client, request: Unadvertise) -> Done:
         flow = self._registry.flow_of(client, request.flow)

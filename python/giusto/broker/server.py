@@ -18,13 +18,14 @@ from typing import Self
 from uuid import uuid4
 
 from giusto import _core
-from giusto.broker import basis, realtime
+from giusto.broker import realtime
 from giusto.broker.address import client_address, is_open, main_address, udp_port
 from giusto.broker.bell import Bell
 from giusto.broker.control import Control
 from giusto.broker.store import Store
 from giusto.config import BrokerConfig
 from giusto.errors import GiustoError, InvalidInput
+from giusto.guarantee import basis
 
 LOSSES_EVERY_NS = 200_000_000
 FORGET_EVERY_NS = 15_000_000_000

@@ -47,7 +47,7 @@ def news(guarded: Guarded) -> list[tuple[int, VerdictIs]]:
 def explained(number: int, topic: str, guarded: Guarded) -> Explained:
     """The answer to an Explain request."""
     allotted = guarded.topics.get(topic)
-    held = guarded.holdings.on(topic) if allotted is not None else []
+    bounds = [guarded.bound(one.client, topic) for one in guarded.holdings.on(topic)]
     return Explained(
         id=number,
         topic=topic,
@@ -55,7 +55,7 @@ def explained(number: int, topic: str, guarded: Guarded) -> Explained:
         basis=guarded.basis,
         utilisation=float(guarded.book.utilisation),
         fanout=0 if allotted is None else allotted.fanout,
-        flows=[_flow(guarded.book.bound(one.client, topic)) for one in held],
+        flows=[_flow(bound) for bound in bounds if bound is not None],
         promises=[_promise(one) for one in guarded.contracts.promising(topic)],
     )
 

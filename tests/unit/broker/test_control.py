@@ -636,3 +636,18 @@ def test_views_are_cut_to_a_page_and_say_so(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(cut, ViewsAre)
     assert (cut.topics, cut.topics_more, cut.clients, cut.clients_more) == (["t1", "t2"], 1, ["c1"], 1)
     assert (cut.matrix_in, cut.matrix_out) == ([[1, 0]], [[0, 0]])
+
+
+def test_no_latency_is_promised_over_datagrams() -> None:
+    bench = Bench(udp_port=7447)
+    bench.plane.opens(1)
+    bench.ask(1, Connect(id=0, name="udp", version="1", udp_port=5000))
+    bench.client(2, "tcp")
+    need, offer = NeedTerms(max_latency_ns=5_000_000), OfferTerms(min_sep_ns=10_000_000, max_size_bytes=64)
+    bench.ask(1, Advertise(id=1, topic="a", offer=offer))
+    for conn in (1, 2):
+        error = raised(bench.ask(conn, Subscribe(id=2, pattern="a", need=need))[-1])
+        assert isinstance(error, errors.Refused)
+        assert error.why == "datagrams"
+    bench.ask(2, Subscribe(id=3, pattern="b", need=need))
+    assert "connect to giusto://" in str(raised(bench.ask(1, Advertise(id=4, topic="b", offer=offer))[-1]))

@@ -182,6 +182,24 @@ def test_a_publisher_that_comes_later_must_keep_a_max_sep_that_was_granted() -> 
     late.advertise("alarm", Offer(max_sep="20ms"))
 
 
+def test_topics_keep_their_order_in_the_data_plane_under_smooth() -> None:
+    bus = MemoryBus(BrokerConfig(input="smooth"))
+    bus.subscribe("#", SOON)
+    for topic in ("b", "a"):
+        bus.connect().advertise(topic, ALARM)
+    assert {name: one.place for name, one in guarded_of(bus).topics.items()} == {"b": 0, "a": 1}
+
+
+@pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
+def test_every_policy_grants_and_refuses(policy: str) -> None:
+    bus = MemoryBus(BrokerConfig(input=policy))
+    bus.advertise("alarm", ALARM)
+    bus.connect().advertise("curve", Offer(min_sep="2ms", max_size=1000))
+    verdict = bus.subscribe("#", Need(max_latency=tightest(bus, "#"))).verdict
+    assert isinstance(verdict, Granted)
+    assert verdict.bound_ns == verdict.promise_ns
+
+
 # --- wildcards and fan-out
 
 
@@ -271,13 +289,17 @@ def test_other_traffic_with_messages_that_would_break_a_promise_is_refused() -> 
     assert "offer a smaller max_size" in str(error)
 
 
-def test_what_other_traffic_has_left_can_be_promised_again() -> None:
+def test_what_other_traffic_has_left_can_be_promised_again_when_its_topic_is_forgotten() -> None:
     bus = MemoryBus()
     bus.advertise("alarm", ALARM)
     nearest = Need(max_latency=tightest(bus, "alarm"))
     log = bus.connect().advertise("log", Offer(max_size=400_000))
     assert refused(bus.subscribe, "alarm", nearest).why == "latency"
     log.unadvertise()
+    # A message of it may still wait.
+    assert refused(bus.subscribe, "alarm", nearest).why == "latency"
+    for _ in range(2):
+        bus._world._control.forget_vacant()
     assert isinstance(bus.subscribe("alarm", nearest).verdict, Granted)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replace_terms
 from recording import Bench
 
 from giusto import errors
@@ -157,3 +158,26 @@ def test_a_longer_reserve_is_waited_for(path: Path) -> None:
     bench.now += 9 * MINUTE_NS
     bench.control.tend()
     assert len(bench.control.guarded.contracts.away) == 1
+
+
+def test_if_the_data_plane_refuses_what_was_kept_before_is_kept_still(path: Path) -> None:
+    under_contract(Bench(store=Store(path)))
+    before = sorted(names(path))
+    bench = Bench(store=Store(path))
+    bench.client(1, "monitor")
+    bench.client(2, "nurse")
+
+    def refuse(*arguments: Any, **options: Any) -> int:
+        raise InvalidInput("this", "one", "another one")
+
+    bench.plane.subscribe = bench.plane.advertise = refuse  # type: ignore[method-assign]
+    other = replace_terms(OFFER, burst=2)
+    for request in (
+        Advertise(id=1, topic="alarm", offer=OFFER),
+        Advertise(id=2, topic="alarm", offer=other),
+    ):
+        assert isinstance(bench.ask(1, request)[-1], Failed)
+    for need in (NEED, NeedTerms(max_latency_ns=6_000_000)):
+        assert isinstance(bench.ask(2, Subscribe(id=3, pattern="alarm", need=need))[-1], Failed)
+    assert sorted(names(path)) == before
+    assert len(bench.control.guarded.book.supplies) == len(bench.control.guarded.book.demands) == 1

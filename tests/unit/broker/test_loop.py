@@ -5,7 +5,8 @@ from __future__ import annotations
 from recording import Bench
 
 from giusto.broker.server import FORGET_EVERY_NS, LOSSES_EVERY_NS, serve_control
-from giusto.protocol import Advertise, Dropped, Unadvertise
+from giusto.config import BrokerConfig
+from giusto.protocol import Advertise, Dropped, NeedTerms, Subscribe, Unadvertise
 
 
 class Loop:
@@ -53,3 +54,17 @@ def test_vacant_topics_are_forgotten_in_time() -> None:
     loop = Loop(bench)
     loop.run(2 + FORGET_EVERY_NS // LOSSES_EVERY_NS)
     assert bench.control.registry.topics == {}
+
+
+def test_contracts_of_clients_that_are_away_end_in_time_though_nobody_is_there() -> None:
+    bench = Bench()
+    bench.client(1)
+    bench.ask(1, Subscribe(id=1, pattern="a", need=NeedTerms(max_latency_ns=5_000_000)))
+    bench.plane.hangs_up(1)
+    loop = Loop(bench)
+    loop.run(1)
+    assert bench.control.leaving.has_due
+    loop.run(1 + BrokerConfig().guarantee.reserve_ns // LOSSES_EVERY_NS)
+    assert not bench.control.leaving.has_due
+    loop.run(2)
+    assert loop.waits[-1] > LOSSES_EVERY_NS

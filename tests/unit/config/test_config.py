@@ -193,3 +193,35 @@ def test_the_page_has_every_setting_with_its_default() -> None:
                 assert row[1] == (f"{default:,}" if default else "0"), key
     for key, setting in TOPIC.items():
         assert f"| `{key}` | {setting.about} |" in page
+
+
+@pytest.mark.parametrize(
+    ("given", "bits"),
+    [("1Gbit/s", 10**9), ("2.5 Mbit/s", 2_500_000), ("9600bit/s", 9600), (0, 0), ("800", 800)],
+)
+def test_a_bandwidth_is_bits_per_second(given: object, bits: int) -> None:
+    config = load(environ={}, flags={"guarantee.link_bandwidth_in": given})
+    assert config.guarantee.link_bandwidth_in_bps == bits
+
+
+@pytest.mark.parametrize("given", ["1 Gb", "-1bit/s", "1.5bit/s", True, 1.5, "1e9", "9" * 17, []])
+def test_what_is_no_bandwidth_is_refused(given: object) -> None:
+    with pytest.raises(InvalidInput, match=r'guarantee\.link_bandwidth_out = .*"1Gbit/s"'):
+        load(environ={}, flags={"guarantee.link_bandwidth_out": given})
+
+
+@pytest.mark.parametrize("given", ["", " ", 7, "a\0b"])
+def test_what_is_no_path_is_refused(given: object) -> None:
+    with pytest.raises(InvalidInput, match=r"guarantee\.store = .*the path of a file"):
+        load(environ={}, flags={"guarantee.store": given})
+
+
+def test_the_tolerance_covers_the_way_and_the_period() -> None:
+    flags = {
+        "broker.mode": "time",
+        "broker.period": "4ms",
+        "broker.budget": "2ms",
+        "guarantee.link_delay_in": "8ms",
+        "guarantee.tolerance": "1ms",
+    }
+    assert load(environ={}, flags=flags).tolerance_ns == 13_000_000
