@@ -12,8 +12,7 @@ offer, once in 100 ms at most. What lies in the sockets at a has come within Λ 
 slice, or S quanta and what a turn of that length lets in. So reading takes b_r + U_r·(t + Λ) of a time t.
 
 A connection is read by portions. If its burst and what comes within a turn do not fit into one portion, it
-takes K more turns to read, each with its S quanta. Of more than 32 ready connections a turn reads the next
-32, so that what is a turn above is several of them.
+takes K more turns to read, each with its S quanta.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ PORTION_MIN_BYTES = 1_024
 FLUSH_BYTES = 65_536
 SMALLEST_FRAME_BYTES = 57
 PROBATION_NS = 100_000_000
-READY_MAX = 32
-"""Connections that are read in one turn."""
 
 
 def action_ns(costs: Costs, rest: Rest) -> int:
@@ -95,7 +92,7 @@ class Delay:
     """What every message waits for whatever its topic is, and how long work takes.
 
     `entry_ns` until it is read, `exit_ns` from its quantum to its flush, `reading_ns` what is read meanwhile
-    at once, `round_ns` the quanta until every connection has been read once, `turn_ns` how long that takes.
+    at once, `round_ns` the quanta of a turn, `turn_ns` the longest time between two reads of a socket.
     """
 
     entry_ns: int
@@ -129,26 +126,23 @@ class Delay:
         return replace(self, entry_ns=self.entry_ns + turns * self.round_ns) if turns else self
 
 
-def delay(
-    setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int, connections: int
-) -> Delay | None:
-    """From the longest quantum, burst and load of reading, and how many are read; None if it never ends."""
+def delay(setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int) -> Delay | None:
+    """From the longest quantum, and burst and load of reading; None if it never ends."""
     batch_ns = setting.turn_steps * longest_ns
     blocked_ns = slice_ns(setting, rest)
     pace = pace_of(setting, load, max(blocked_ns, batch_ns + burst_ns), longest_ns)
     if pace is None:
         return None
-    others_ns = (max(1, ceil_div(connections, READY_MAX)) - 1) * batch_ns
-    entry_ns = max(blocked_ns, batch_ns) + others_ns
+    entry_ns = max(blocked_ns, batch_ns)
     turn_ns = pace.time_ns(entry_ns + burst_ns)
-    if not others_ns and not pace.period_ns:
+    if not pace.period_ns:
         turn_ns = max(blocked_ns, pace.time_ns(batch_ns + burst_ns))
     return Delay(
         entry_ns=entry_ns,
         exit_ns=batch_ns - longest_ns,
         reading_ns=burst_ns + of(turn_ns, load),
         stall_ns=setting.costs.stall_ns if setting.include_stall else 0,
-        round_ns=batch_ns + others_ns,
+        round_ns=batch_ns,
         turn_ns=turn_ns,
         pace=pace,
     )

@@ -68,7 +68,7 @@ class Load:
 
     def delay(self, rest: Rest) -> Delay | None:
         """What every message waits for now; None if reading alone takes all of the time."""
-        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading, len(self.readers))
+        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading)
 
     def slow(self, delay: Delay) -> Iterator[tuple[str, Reader]]:
         """The connections that one portion in a turn is not enough for."""

@@ -215,6 +215,11 @@ impl Sockets {
         self.link(id).is_some_and(|link| link.is_blocked())
     }
 
+    /// There are no more clients than that.
+    pub(super) fn links_max(&self) -> usize {
+        self.links.len()
+    }
+
     /// Whether every client has got its last frame.
     pub(super) fn have_said_all(&self) -> bool {
         self.links.iter().flatten().all(|link| link.muted.is_some() || link.last && !link.is_blocked())

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use giusto_core::frame::{Frame, Hello, LIMIT_BYTES, VERSION};
 use giusto_core::id::Nanos;
 
-use super::{Turner, report};
+use super::Turner;
 use crate::clock;
 use crate::hub::{ConnId, Hub};
 use crate::server::listen::Listener;
@@ -77,7 +77,7 @@ impl Bench {
     /// The first pieces of a turn for one client: looks which sockets are ready, and which are urgent, and reads it once.
     pub(crate) fn read(&mut self, id: ConnId) {
         self.turner.wait(Some(0));
-        report(&self.turner.sockets.sets().urgent, Some(0), &mut self.turner.urgent_ready);
+        self.turner.look_urgent();
         self.turner.receive(clock::now(), id, READ_BYTES);
     }
 

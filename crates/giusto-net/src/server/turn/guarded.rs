@@ -15,7 +15,7 @@
 use giusto_core::id::Nanos;
 use rustix::event::epoll;
 
-use super::{BELL, LISTENERS, RETRIES_MAX, Turner, URGENT, report};
+use super::{BELL, LISTENERS, RETRIES_MAX, Turner, URGENT};
 use crate::clock;
 use crate::hub::ConnId;
 use crate::server::sockets::Amount;
@@ -50,15 +50,10 @@ pub(super) enum Rest {
 impl Turner {
     /// One turn while topics are guarded; true if there was nothing to do.
     pub(super) fn guarded_turn(&mut self, timeout: Option<Nanos>, end_ns: Nanos) -> bool {
-        let mut urgent = true;
-        let mut reported = 0;
-        if self.ready.is_empty() {
-            reported = self.wait(timeout);
-            urgent = self.ready.iter().any(|&(token, _)| token == URGENT);
-        }
+        let reported = if self.ready.is_empty() { self.wait(timeout) } else { 0 };
         self.hub.count_turn();
         let start_ns = clock::now();
-        if self.serve_guarded(urgent) {
+        if self.serve_guarded() {
             let longest = self.hub.longest();
             longest.turn_ns = longest.turn_ns.max(clock::now() - start_ns);
             // What it told the control plane has to be handed over, when there is time.
@@ -70,8 +65,9 @@ impl Turner {
     }
 
     /// Reads, steps and writes what is guarded; whether there was something to do.
-    fn serve_guarded(&mut self, urgent: bool) -> bool {
-        let read = if urgent { self.read_urgent() } else { 0 };
+    fn serve_guarded(&mut self) -> bool {
+        // That the wait has not reported them means nothing: it reports a few of all that are ready.
+        let read = self.read_urgent();
         let mut steps = 0;
         while steps < self.config.guarded_steps
             && !self.hub.is_crowded_guarded()
@@ -88,10 +84,10 @@ impl Turner {
         read + steps + writes > 0
     }
 
-    /// Reads a portion of each urgent connection that has something; returns how many were reported.
+    /// Reads a portion of each urgent connection that has something, once; returns how many there were.
     pub(super) fn read_urgent(&mut self) -> usize {
-        let mut ready = std::mem::take(&mut self.urgent_ready);
-        report(&self.sockets.sets().urgent, Some(0), &mut ready);
+        self.look_urgent();
+        let ready = std::mem::take(&mut self.urgent_ready);
         for &(token, flags) in &ready {
             let id = ConnId(token);
             let portion = self.hub.portion_bytes(id).unwrap_or(READ_BYTES);
