@@ -240,3 +240,23 @@ fn no_slice_begins_while_an_urgent_connection_has_something_though_the_wait_has_
     rig.turner.turn(true, Nanos::MAX);
     assert_eq!((rig.turner.hub.totals().ingested, rig.turner.hub.totals().selected), (1, 1));
 }
+
+#[test]
+fn who_sends_its_messages_byte_by_byte_is_read_with_the_rest() {
+    let mut rig = Rig::tcp();
+    let (mut publisher, conn) = rig.client("publisher");
+    publisher.set_nodelay(true).unwrap();
+    let guarded = guard(&mut rig, conn, Limit::min_sep(1));
+    let message = messages(guarded, 1, b"x");
+    let mut sent = 0;
+    while rig.turner.hub.portion_bytes(conn).is_some() {
+        publisher.write_all(&message[sent..=sent]).unwrap();
+        await_urgent(&mut rig, 1);
+        rig.turner.read_urgent();
+        sent += 1;
+    }
+    assert!(sent < message.len());
+    // The rest of it is taken in all the same.
+    publisher.write_all(&message[sent..]).unwrap();
+    rig.until("it is taken in", |turner| turner.hub.totals().ingested == 1);
+}
