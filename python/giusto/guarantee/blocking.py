@@ -5,11 +5,12 @@ slice of the rest has just begun, which happens only when nothing guarded waits 
 ready: it lasts `slice_ns` and the action that is under way then. Or the turn has up to S guarded quanta
 before it, and no slice follows, because the socket is ready when it ends. So the larger of the two comes
 before the next read, not both. From then on no slice begins until the message has left. Its own quantum is
-in a turn whose S-1 other quanta may come between it and the flush.
+in a turn whose S-1 other quanta, and names that clients have to be told, may come between it and its write.
 
 All that is read in between comes from flows that are policed, or from a client that has just broken its
-offer, once in 100 ms at most. What lies in the sockets at a has come within Λ before, the longest turn: a
-slice, or S quanta and what a turn of that length lets in. So reading takes b_r + U_r·(t + Λ) of a time t.
+offer, once in 100 ms at most, or from the few other frames that a client may send in that time. What lies in
+the sockets at a has come within Λ before, the longest turn: a slice, or S quanta and what a turn of that
+length lets in. So reading takes b_r + U_r·(t + Λ) of a time t.
 
 A connection is read by portions. If its burst and what comes within a turn do not fit into one portion, it
 takes K more turns to read, each with its S quanta.
@@ -29,6 +30,14 @@ PORTION_MIN_BYTES = 1_024
 FLUSH_BYTES = 65_536
 SMALLEST_FRAME_BYTES = 57
 PROBATION_NS = 100_000_000
+OTHERS = 4
+OTHERS_BYTES_MAX = 1_024
+OTHER_BYTES_MIN = 128
+"""A client may send a fourth of its portion beside its messages, and each frame counts that much at least."""
+NAMES_BYTES = 4_096
+"""Names of topics and sources that a turn writes before guarded messages, to all clients together."""
+READY_FEW = 64
+"""Clients that have got something, beside those of the last step, when the rest finds out who they are."""
 
 
 def action_ns(costs: Costs, rest: Rest) -> int:
@@ -38,7 +47,8 @@ def action_ns(costs: Costs, rest: Rest) -> int:
         flood_ns(costs, READ_BYTES),
         costs.take.ns(rest.size_bytes),
         costs.step.ns(rest.size_bytes) + rest.fanout * costs.deliver.ns(rest.size_bytes),
-        costs.write.ns(max(FLUSH_BYTES, rest.size_bytes)),
+        (READY_FEW + rest.fanout) * costs.deliver.fixed_ns,
+        costs.write.ns(FLUSH_BYTES + rest.size_bytes),
     )
 
 
@@ -50,6 +60,13 @@ def slice_ns(setting: Setting, rest: Rest) -> int:
 def flood_ns(costs: Costs, size_bytes: int) -> int:
     """Reading so many bytes of the smallest frames."""
     return costs.take.fixed_ns + ceil_div(size_bytes, SMALLEST_FRAME_BYTES) * costs.frame_ns
+
+
+def others_ns(costs: Costs, portion_bytes: int) -> int:
+    """Reading what a client may send beside its messages in 100 ms, each frame for itself."""
+    size_bytes = min(portion_bytes // OTHERS, OTHERS_BYTES_MAX)
+    frames = size_bytes // OTHER_BYTES_MIN
+    return costs.take.ns(size_bytes) + (frames - 1) * costs.take.fixed_ns + frames * costs.frame_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +109,8 @@ class Delay:
     """What every message waits for whatever its topic is, and how long work takes.
 
     `entry_ns` until it is read, `exit_ns` from its quantum to its flush, `reading_ns` what is read meanwhile
-    at once, `round_ns` the quanta of a turn, `turn_ns` the longest time between two reads of a socket.
+    at once, `round_ns` the quanta and names of a turn, `turn_ns` the longest time from one read of a
+    socket to the next.
     """
 
     entry_ns: int
@@ -128,9 +146,9 @@ class Delay:
 
 def delay(setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int) -> Delay | None:
     """From the longest quantum, and burst and load of reading; None if it never ends."""
-    batch_ns = setting.turn_steps * longest_ns
+    batch_ns = setting.turn_steps * longest_ns + setting.costs.write.ns(NAMES_BYTES)
     blocked_ns = slice_ns(setting, rest)
-    pace = pace_of(setting, load, max(blocked_ns, batch_ns + burst_ns), longest_ns)
+    pace = pace_of(setting, load, longest_ns)
     if pace is None:
         return None
     entry_ns = max(blocked_ns, batch_ns)
@@ -148,17 +166,15 @@ def delay(setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: in
     )
 
 
-def pace_of(setting: Setting, load: int, turn_work_ns: int, longest_ns: int) -> Pace | None:
+def pace_of(setting: Setting, load: int, longest_ns: int) -> Pace | None:
     """How fast work is done; None if reading takes all of the time.
 
     A turn that begins within the budget is finished. If it ends beyond the start of the next period, that
-    one is lost, so that the windows are two periods apart, or more.
+    one is served until its own budget is over: so the thread works in every window, at least.
     """
     if load >= ONE:
         return None
     pace = Pace(load)
     if setting.budget_ns:
-        busy_ns = setting.budget_ns + pace.time_ns(turn_work_ns)
-        apart_ns = ceil_div(busy_ns, setting.period_ns) * setting.period_ns
-        pace = Pace(load, apart_ns, max(0, setting.budget_ns - longest_ns))
+        pace = Pace(load, setting.period_ns, max(0, setting.budget_ns - longest_ns))
     return pace if pace.left[0] > 0 else None
