@@ -126,26 +126,92 @@ fn guarded_messages_and_credits_are_written_without_the_rest() {
     assert_eq!(payloads(&sent(&mut hub, 0, subscriber)), [b"rest", b"rest", b"rest"]);
 }
 
-#[test]
-fn control_frames_go_before_guarded_messages_though_they_fill_several_writes() {
-    let mut hub = hub();
-    let (publisher, _, flow) = guarded_pair(&mut hub, 100, 4);
+/// The notice that a topic has a name.
+fn topic_is(number: u8, name: &str) -> Vec<u8> {
+    let text = |text: &str| [&[0xa0 | text.len() as u8], text.as_bytes()].concat();
+    [vec![0x83], text("op"), text("topicis"), text("number"), vec![number], text("name"), text(name)].concat()
+}
+
+/// A connection that publishes on a guarded topic, subscribes to it, and has read all that was sent to it.
+fn guarded_loop(hub: &mut Hub) -> (ConnId, FlowId) {
+    let (publisher, _, flow) = guarded_pair(hub, 100, 16);
     hub.subscribe(publisher, "#", None, &Need::default()).unwrap();
-    hub.send(0, publisher, &[7; 300]).unwrap();
-    publish(&mut hub, publisher, flow, 1, b"x");
+    sent(hub, 0, publisher);
+    (publisher, flow)
+}
+
+fn forward(hub: &mut Hub, conn: ConnId, flow: FlowId, count: u64) {
+    publish(hub, conn, flow, count, b"x");
     while hub.step_guarded(0) {}
     hub.gather_guarded(0);
+}
+
+fn without_credits(frames: Vec<Owned>) -> Vec<Owned> {
+    frames.into_iter().filter(|frame| !matches!(frame, Owned::Credit { .. })).collect()
+}
+
+#[test]
+fn guarded_messages_overtake_answers_but_not_names() {
+    let mut hub = hub();
+    let (conn, flow) = guarded_loop(&mut hub);
+    hub.send(0, conn, &[7; 300]).unwrap();
+    hub.send(0, conn, &topic_is(0, "guarded")).unwrap();
+    forward(&mut hub, conn, flow, 1);
+    let first = without_credits(sent_guarded(&mut hub, conn));
+    assert!(
+        matches!(&first[..], [Owned::Control(body), Owned::Data { .. }] if *body == topic_is(0, "guarded"))
+    );
+    let then = sent(&mut hub, 0, conn);
+    assert!(matches!(&then[..], [Owned::Control(body)] if body.len() == 300));
+}
+
+#[test]
+fn names_that_fill_several_writes_go_before_guarded_messages() {
+    let mut hub = hub();
+    let (conn, flow) = guarded_loop(&mut hub);
+    for number in 0..20 {
+        hub.send(0, conn, &topic_is(number, "some topic")).unwrap();
+    }
+    forward(&mut hub, conn, flow, 1);
     let (mut all, mut writes) = (Vec::new(), 0);
-    while let Some(conn) = hub.pop_dirty_guarded() {
+    while let Some(id) = hub.pop_dirty_guarded() {
         let mut out = Vec::new();
-        hub.fill_guarded(0, conn, &mut out, 128);
+        assert!(hub.fill_guarded(0, id, &mut out, 128) <= 128);
         all.extend(out);
         writes += 1;
     }
     assert!(writes > 2);
-    let kinds: Vec<_> =
-        frames(&all).into_iter().filter(|frame| !matches!(frame, Owned::Credit { .. })).collect();
-    assert!(matches!(&kinds[..], [Owned::Control(body), Owned::Data { .. }] if body.len() == 300));
+    let kinds = without_credits(frames(&all));
+    assert!(kinds[..20].iter().all(|frame| matches!(frame, Owned::Control(_))));
+    assert!(matches!(&kinds[20..], [Owned::Data { .. }]));
+}
+
+#[test]
+fn all_guarded_messages_of_a_turn_are_written_in_it_however_long_they_are() {
+    let mut hub = hub();
+    let (publisher, _, flow) = guarded_pair(&mut hub, 50_000, 16);
+    let subscriber = client(&mut hub, "subscriber");
+    hub.subscribe(subscriber, "#", None, &Need::default()).unwrap();
+    sent(&mut hub, 0, subscriber);
+    publish(&mut hub, publisher, flow, 4, &[0; 40_000]);
+    while hub.step_guarded(0) {}
+    hub.gather_guarded(0);
+    let mut out = Vec::new();
+    assert_eq!(hub.fill_guarded(0, subscriber, &mut out, 128), 0);
+    assert_eq!(frames(&out).len(), 4);
+}
+
+#[test]
+fn what_a_subscriber_has_not_taken_in_time_goes_with_the_rest() {
+    let mut hub = hub();
+    let (conn, flow) = guarded_loop(&mut hub);
+    forward(&mut hub, conn, flow, 5);
+    hub.put_behind(conn);
+    forward(&mut hub, conn, flow, 2);
+    assert_eq!(payloads(&sent_guarded(&mut hub, conn)).len(), 2);
+    assert_eq!(payloads(&sent(&mut hub, 0, conn)).len(), 5);
+    forward(&mut hub, conn, flow, 1);
+    assert_eq!(payloads(&sent_guarded(&mut hub, conn)).len(), 1);
 }
 
 #[test]

@@ -5,15 +5,15 @@ slice of the rest has just begun, which happens only when nothing guarded waits 
 ready: it lasts `slice_ns` and the action that is under way then. Or the turn has up to S guarded quanta
 before it, and no slice follows, because the socket is ready when it ends. So the larger of the two comes
 before the next read, not both. From then on no slice begins until the message has left. Its own quantum is
-in a turn whose S-1 other quanta may come between it and the flush.
+in a turn whose S-1 other quanta, and names that clients have to be told, may come between it and its write.
 
 All that is read in between comes from flows that are policed, or from a client that has just broken its
-offer, once in 100 ms at most. What lies in the sockets at a has come within Λ before, the longest turn: a
-slice, or S quanta and what a turn of that length lets in. So reading takes b_r + U_r·(t + Λ) of a time t.
+offer, once in 100 ms at most, or from the few other frames that a client may send in that time. What lies in
+the sockets at a has come within Λ before, the longest turn: a slice, or S quanta and what a turn of that
+length lets in. So reading takes b_r + U_r·(t + Λ) of a time t.
 
 A connection is read by portions. If its burst and what comes within a turn do not fit into one portion, it
-takes K more turns to read, each with its S quanta. Of more than 32 ready connections a turn reads the next
-32, so that what is a turn above is several of them.
+takes K more turns to read, each with its S quanta.
 """
 
 from __future__ import annotations
@@ -30,8 +30,14 @@ PORTION_MIN_BYTES = 1_024
 FLUSH_BYTES = 65_536
 SMALLEST_FRAME_BYTES = 57
 PROBATION_NS = 100_000_000
-READY_MAX = 32
-"""Connections that are read in one turn."""
+OTHERS = 4
+OTHERS_BYTES_MAX = 1_024
+OTHER_BYTES_MIN = 128
+"""A client may send a fourth of its portion beside its messages, and each frame counts that much at least."""
+NAMES_BYTES = 4_096
+"""Names of topics and sources that a turn writes before guarded messages, to all clients together."""
+READY_FEW = 64
+"""Clients that have got something, beside those of the last step, when the rest finds out who they are."""
 
 
 def action_ns(costs: Costs, rest: Rest) -> int:
@@ -41,7 +47,8 @@ def action_ns(costs: Costs, rest: Rest) -> int:
         flood_ns(costs, READ_BYTES),
         costs.take.ns(rest.size_bytes),
         costs.step.ns(rest.size_bytes) + rest.fanout * costs.deliver.ns(rest.size_bytes),
-        costs.write.ns(max(FLUSH_BYTES, rest.size_bytes)),
+        (READY_FEW + rest.fanout) * costs.deliver.fixed_ns,
+        costs.write.ns(FLUSH_BYTES + rest.size_bytes),
     )
 
 
@@ -53,6 +60,13 @@ def slice_ns(setting: Setting, rest: Rest) -> int:
 def flood_ns(costs: Costs, size_bytes: int) -> int:
     """Reading so many bytes of the smallest frames."""
     return costs.take.fixed_ns + ceil_div(size_bytes, SMALLEST_FRAME_BYTES) * costs.frame_ns
+
+
+def others_ns(costs: Costs, portion_bytes: int) -> int:
+    """Reading what a client may send beside its messages in 100 ms, each frame for itself."""
+    size_bytes = min(portion_bytes // OTHERS, OTHERS_BYTES_MAX)
+    frames = size_bytes // OTHER_BYTES_MIN
+    return costs.take.ns(size_bytes) + (frames - 1) * costs.take.fixed_ns + frames * costs.frame_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +109,8 @@ class Delay:
     """What every message waits for whatever its topic is, and how long work takes.
 
     `entry_ns` until it is read, `exit_ns` from its quantum to its flush, `reading_ns` what is read meanwhile
-    at once, `round_ns` the quanta until every connection has been read once, `turn_ns` how long that takes.
+    at once, `round_ns` the quanta and names of a turn, `turn_ns` the longest time from one read of a
+    socket to the next.
     """
 
     entry_ns: int
@@ -129,42 +144,37 @@ class Delay:
         return replace(self, entry_ns=self.entry_ns + turns * self.round_ns) if turns else self
 
 
-def delay(
-    setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int, connections: int
-) -> Delay | None:
-    """From the longest quantum, burst and load of reading, and how many are read; None if it never ends."""
-    batch_ns = setting.turn_steps * longest_ns
+def delay(setting: Setting, rest: Rest, longest_ns: int, burst_ns: int, load: int) -> Delay | None:
+    """From the longest quantum, and burst and load of reading; None if it never ends."""
+    batch_ns = setting.turn_steps * longest_ns + setting.costs.write.ns(NAMES_BYTES)
     blocked_ns = slice_ns(setting, rest)
-    pace = pace_of(setting, load, max(blocked_ns, batch_ns + burst_ns), longest_ns)
+    pace = pace_of(setting, load, longest_ns)
     if pace is None:
         return None
-    others_ns = (max(1, ceil_div(connections, READY_MAX)) - 1) * batch_ns
-    entry_ns = max(blocked_ns, batch_ns) + others_ns
+    entry_ns = max(blocked_ns, batch_ns)
     turn_ns = pace.time_ns(entry_ns + burst_ns)
-    if not others_ns and not pace.period_ns:
+    if not pace.period_ns:
         turn_ns = max(blocked_ns, pace.time_ns(batch_ns + burst_ns))
     return Delay(
         entry_ns=entry_ns,
         exit_ns=batch_ns - longest_ns,
         reading_ns=burst_ns + of(turn_ns, load),
         stall_ns=setting.costs.stall_ns if setting.include_stall else 0,
-        round_ns=batch_ns + others_ns,
+        round_ns=batch_ns,
         turn_ns=turn_ns,
         pace=pace,
     )
 
 
-def pace_of(setting: Setting, load: int, turn_work_ns: int, longest_ns: int) -> Pace | None:
+def pace_of(setting: Setting, load: int, longest_ns: int) -> Pace | None:
     """How fast work is done; None if reading takes all of the time.
 
     A turn that begins within the budget is finished. If it ends beyond the start of the next period, that
-    one is lost, so that the windows are two periods apart, or more.
+    one is served until its own budget is over: so the thread works in every window, at least.
     """
     if load >= ONE:
         return None
     pace = Pace(load)
     if setting.budget_ns:
-        busy_ns = setting.budget_ns + pace.time_ns(turn_work_ns)
-        apart_ns = ceil_div(busy_ns, setting.period_ns) * setting.period_ns
-        pace = Pace(load, apart_ns, max(0, setting.budget_ns - longest_ns))
+        pace = Pace(load, setting.period_ns, max(0, setting.budget_ns - longest_ns))
     return pace if pace.left[0] > 0 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 
-from giusto.guarantee.blocking import PROBATION_NS, Delay, Reader, delay, flood_ns
+from giusto.guarantee.blocking import PROBATION_NS, Delay, Reader, delay, flood_ns, others_ns
 from giusto.guarantee.fixed import parts
 from giusto.guarantee.model import Rest, Setting
 from giusto.guarantee.record import Record
@@ -51,10 +51,15 @@ class Load:
             self.connect(client, after, 1)
 
     def connect(self, client: str, reader: Reader, sign: int) -> None:
-        """A connection as such: once in a while it may bring a portion of what it must not send."""
-        flood = flood_ns(self.setting.costs, reader.portion_bytes)
-        self.burst_ns += sign * flood
-        self.reading += sign * parts(flood, PROBATION_NS)
+        """A connection as such: once in a while it may bring a portion of what it must not send.
+
+        What it may send beside its messages comes as often; twice at once, at the end of a time and the start
+        of the next one.
+        """
+        costs, portion_bytes = self.setting.costs, reader.portion_bytes
+        flood, others = flood_ns(costs, portion_bytes), others_ns(costs, portion_bytes)
+        self.burst_ns += sign * (flood + 2 * others)
+        self.reading += sign * parts(flood + others, PROBATION_NS)
         entry = (reader.patience_ns, client)
         if sign > 0:
             insort(self.patience, entry)
@@ -68,7 +73,7 @@ class Load:
 
     def delay(self, rest: Rest) -> Delay | None:
         """What every message waits for now; None if reading alone takes all of the time."""
-        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading, len(self.readers))
+        return delay(self.setting, rest, self.longest_ns, self.burst_ns, self.reading)
 
     def slow(self, delay: Delay) -> Iterator[tuple[str, Reader]]:
         """The connections that one portion in a turn is not enough for."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from books import MS, contract, demand, grant, supply
 
 from giusto.errors import Duplicate, InvalidInput, Nearest, Overload, Unknown
+from giusto.guarantee.blocking import NAMES_BYTES
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Change, Rest, Setting
 from giusto.protocol import ShareTerms
@@ -32,7 +35,33 @@ def test_the_bound_is_the_sum_of_the_terms_that_are_written_down(book: Book) -> 
     assert parts["blocking"] == book.setting.slice_ns + costs.call_ns + costs.turn_ns
     assert parts["own quantum"] == own_ns
     assert parts["wait for cells"] == costs.step.fixed_ns
-    assert parts["output queue"] == 7 * own_ns
+    assert parts["output queue"] == 7 * own_ns + costs.write.ns(NAMES_BYTES)
+
+
+def test_reading_counts_bursts_and_what_a_connection_may_bring_beside_its_messages(book: Book) -> None:
+    grant(book, contract("alarm", supply("pump", "alarm", 1_000 * MS)))
+    costs = book.setting.costs
+    take_ns = costs.take_ns(256) + costs.turn_ns
+    offence_ns = costs.take.fixed_ns + 18 * costs.frame_ns
+    others_ns = 2 * (costs.take.fixed_ns + costs.frame_ns) + 256
+    reading_ns = take_ns + offence_ns + 2 * others_ns
+    found = next(part.ns for part in book.bound("pump", "alarm").parts if part.name == "reading")
+    # What comes meanwhile is little beside it.
+    assert reading_ns <= found < reading_ns + 1_000
+
+
+@pytest.mark.parametrize(
+    ("rest", "action_ns"),
+    [
+        (Rest(size_bytes=400_000), 12_000 + 65_536 + 400_000),
+        (Rest(size_bytes=0, fanout=4_096), (64 + 4_096) * 400),
+    ],
+)
+def test_the_longest_action_of_the_rest_is_waited_for(book: Book, rest: Rest, action_ns: int) -> None:
+    change = contract("alarm", supply("pump", "alarm"), max_latency_ns=50 * MS)
+    grant(book, replace(change, rest=rest))
+    blocking = next(part.ns for part in book.bound("pump", "alarm").parts if part.name == "blocking")
+    assert blocking == book.setting.slice_ns + action_ns + book.setting.costs.turn_ns
 
 
 def test_a_latency_that_is_too_short_is_refused_with_what_it_would_get(book: Book) -> None:
@@ -221,13 +250,15 @@ def test_nothing_is_granted_that_would_police_who_keeps_the_offer() -> None:
 
 def test_messages_longer_than_a_portion_take_more_turns_to_read(book: Book) -> None:
     grant(book, contract("short", supply("pump", "short"), max_latency_ns=50 * MS))
-    grant(book, contract("long", supply("camera", "long", size_bytes=100_000), max_latency_ns=50 * MS))
+    camera = supply("camera", "long", 100 * MS, size_bytes=105_000)
+    grant(book, contract("long", camera, max_latency_ns=50 * MS))
     blocking = {
         topic: next(part.ns for part in book.bound(client, topic).parts if part.name == "blocking")
         for client, topic in (("pump", "short"), ("camera", "long"))
     }
-    own_ns = book.records["long"].streams["camera"].serve_ns
-    assert blocking["long"] - blocking["short"] == 100_056 // 16_384 * book.setting.turn_steps * own_ns
+    turn_ns = book.setting.turn_steps * book.records["long"].streams["camera"].serve_ns
+    turn_ns += book.setting.costs.write.ns(NAMES_BYTES)
+    assert blocking["long"] - blocking["short"] == 105_056 // 16_384 * turn_ns
 
 
 def test_who_offers_more_than_is_read_of_it_in_a_turn_is_refused() -> None:
@@ -241,12 +272,22 @@ def test_who_offers_more_than_is_read_of_it_in_a_turn_is_refused() -> None:
     grant(book, Change(supplies=(flood,)))
 
 
-def test_more_connections_than_a_turn_reads_take_more_turns() -> None:
+def test_a_connection_more_costs_its_own_part_and_no_turn_however_many_there_are() -> None:
     bounds = []
-    for clients in (32, 33):
+    for clients in (31, 32, 33):
         book = Book(Setting())
         supplies = tuple(supply(f"client {i}", "alarm", 1_000 * MS) for i in range(clients))
         grant(book, contract("alarm", *supplies, max_latency_ns=50 * MS))
         bounds.append(book.bound("client 0", "alarm").total_ns)
     own_ns = book.records["alarm"].streams["client 0"].serve_ns
-    assert bounds[1] - bounds[0] >= 9 * own_ns
+    assert abs(bounds[2] - 2 * bounds[1] + bounds[0]) < own_ns
+
+
+def test_a_period_that_a_turn_overruns_is_served_all_the_same() -> None:
+    change = contract("alarm", supply("pump", "alarm", 2 * MS), max_latency_ns=50 * MS)
+    always, timed = Book(Setting()), Book(Setting(period_ns=MS, budget_ns=900_000))
+    for book in (always, timed):
+        grant(book, change)
+    whole, cut = (book.bound("pump", "alarm").total_ns for book in (always, timed))
+    # A turn does not fit into what the budget leaves of a period, and yet only one period is waited for.
+    assert whole < cut < whole + 2 * MS

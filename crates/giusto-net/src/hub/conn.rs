@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use giusto_core::id::{ClientId, FlowId};
 
+use super::outbox::Outbox;
 use super::urgent::Urgency;
 
 const SLOT_BITS: u32 = 24;
@@ -46,47 +47,6 @@ pub(super) struct DatagramPeer {
     pub(super) address: SocketAddr,
     /// A frame that did not fit into the last datagram.
     pub(super) held: Vec<u8>,
-}
-
-/// Frames that go out before any data.
-#[derive(Debug, Default)]
-pub(super) struct Outbox {
-    bytes: Vec<u8>,
-    /// Bytes of them that have gone.
-    sent: usize,
-}
-
-impl Outbox {
-    /// To append a frame to.
-    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
-    }
-
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len() - self.sent
-    }
-
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Moves bytes to `out` until that has `limit_bytes`; whether all have gone. A frame may be cut: nothing else may
-    /// follow it then.
-    #[inline]
-    pub(super) fn pour(&mut self, out: &mut Vec<u8>, limit_bytes: usize) -> bool {
-        if self.is_empty() {
-            return true;
-        }
-        let count = self.len().min(limit_bytes.saturating_sub(out.len()));
-        out.extend_from_slice(&self.bytes[self.sent..self.sent + count]);
-        self.sent += count;
-        if self.is_empty() {
-            *self = Self::default();
-        }
-        self.is_empty()
-    }
 }
 
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use giusto_core::record::Batch;
 
 use super::conn::{ConnId, DatagramPeer};
 use super::{Hub, State, code};
+use crate::session::notice;
 
 /// Bytes of control frames that may wait for a connection that does not read them.
 const OUTBOX_BYTES_MAX: usize = 64 << 20;
@@ -139,7 +140,8 @@ impl Hub {
         self.engine.unsubscribe(subscription)
     }
 
-    /// Sends a control frame, in order with all that was sent before. One that does not read them is closed.
+    /// Sends a control frame, in order with all that was sent before; but names of topics and sources go before what has not
+    /// gone out. One that does not read them is closed.
     pub fn send(&mut self, now: Nanos, id: ConnId, body: &[u8]) -> Result<(), ChangeError> {
         let conn =
             self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
@@ -147,7 +149,13 @@ impl Hub {
             self.part_at_once(now, id, code::SLOW, "too slow: control frames are not read");
             return Ok(());
         }
-        self.enqueue(id, &Frame::Control(body));
+        let is_name = conn.datagrams.is_none() && notice::read(body).is_some();
+        if let (true, Some(conn)) = (is_name, self.conns.get_mut(id)) {
+            let _ = Frame::Control(body).encode(conn.outbox.names(), u32::MAX);
+            self.mark(id);
+        } else {
+            self.enqueue(id, &Frame::Control(body));
+        }
         Ok(())
     }
 

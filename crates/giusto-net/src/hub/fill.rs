@@ -1,4 +1,5 @@
-//! What goes out to a client next: control frames, then what the output stage chooses, then the last frame.
+//! What goes out to a client next: control frames, then what the output stage chooses, then the last frame. Guarded messages
+//! wait for names only.
 
 use std::net::SocketAddr;
 
@@ -80,16 +81,20 @@ impl Hub {
             mark(&mut self.dirty, conn);
             return Filled::Part;
         }
+        if conn.state == State::Open {
+            conn.outbox.settle();
+        }
         self.flows.write_due(conn, out);
         let drained = match (conn.client, &conn.datagrams) {
             (Some(client), None) => {
-                self.fill_data(now, client, Traffic::All, out, limit_bytes);
+                self.fill_data(now, client, out, limit_bytes);
                 self.engine.waiting_for(client) == 0
             }
             (Some(client), Some(peer)) => peer.held.is_empty() && self.engine.waiting_for(client) == 0,
             (None, _) => true,
         };
         let Some(conn) = self.conns.get_mut(id) else { return Filled::All };
+        conn.urgency.left = conn.client.map_or(0, |client| self.engine.waiting_guarded_for(client));
         if !drained {
             mark(&mut self.dirty, conn);
             return Filled::Part;
@@ -101,40 +106,51 @@ impl Hub {
         Filled::Last
     }
 
-    /// Appends control frames, credits and guarded messages only, until `out` has `limit_bytes` or more. What is left is to be
-    /// written in a later turn.
-    pub fn fill_guarded(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>, limit_bytes: usize) {
-        let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return };
-        if !conn.outbox.pour(out, limit_bytes) {
-            return self.mark_guarded(id);
+    /// Appends names, credits, and the guarded messages that were made since the last write. Of names, and what else has to go
+    /// before messages, `names_bytes` at most; returns how many these were. If there are more, messages wait for a later turn.
+    pub fn fill_guarded(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>, names_bytes: usize) -> usize {
+        let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return 0 };
+        // Names are not ahead of datagrams in any way: only messages are there that did not fit into one.
+        let has_datagrams = conn.datagrams.is_some();
+        let is_told = conn.outbox.pour_first(out, if has_datagrams { usize::MAX } else { names_bytes });
+        let told_bytes = if has_datagrams { 0 } else { out.len() };
+        if !is_told {
+            self.mark_guarded(id);
+            return told_bytes;
         }
         self.flows.write_due(conn, out);
-        let (Some(client), has_datagrams) = (conn.client, conn.datagrams.is_some()) else { return };
-        if !has_datagrams {
-            self.fill_data(now, client, Traffic::Guarded, out, limit_bytes);
+        if let (Some(client), false) = (conn.client, has_datagrams) {
+            let made = self.engine.waiting_guarded_for(client).saturating_sub(conn.urgency.left);
+            let _ = (0..made).try_for_each(|_| self.fill_one(now, client, Traffic::Guarded, out));
+            self.put_behind(id);
         }
-        if self.engine.waiting_guarded_for(client) > 0 {
-            self.mark_guarded(id);
+        told_bytes
+    }
+
+    /// The guarded messages that wait for the connection go with the rest from now on: it does not take them in time.
+    pub fn put_behind(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get_mut(id) else { return };
+        conn.urgency.left = conn.client.map_or(0, |client| self.engine.waiting_guarded_for(client));
+        if conn.urgency.left > 0 {
+            mark(&mut self.dirty, conn);
         }
     }
 
     #[inline]
-    fn fill_data(
-        &mut self,
-        now: Nanos,
-        client: ClientId,
-        traffic: Traffic,
-        out: &mut Vec<u8>,
-        limit_bytes: usize,
-    ) {
-        while out.len() < limit_bytes {
-            let Some(token) = traffic.take(&mut self.engine, now, client) else { return };
-            if let Some(delivery) = self.engine.delivery(token) {
-                out.extend_from_slice(delivery.frame);
-                self.delays.record(delivery.topic, now - delivery.ingress_ns);
-            }
-            self.engine.finish(token);
+    fn fill_data(&mut self, now: Nanos, client: ClientId, out: &mut Vec<u8>, limit_bytes: usize) {
+        while out.len() < limit_bytes && self.fill_one(now, client, Traffic::All, out).is_some() {}
+    }
+
+    /// Appends the next message; none if there is none.
+    #[inline]
+    fn fill_one(&mut self, now: Nanos, client: ClientId, traffic: Traffic, out: &mut Vec<u8>) -> Option<()> {
+        let token = traffic.take(&mut self.engine, now, client)?;
+        if let Some(delivery) = self.engine.delivery(token) {
+            out.extend_from_slice(delivery.frame);
+            self.delays.record(delivery.topic, now - delivery.ingress_ns);
         }
+        self.engine.finish(token);
+        Some(())
     }
 
     /// Where the connection's data goes as datagrams, if it does.
@@ -156,7 +172,11 @@ impl Hub {
                 self.delays.record(delivery.topic, now - delivery.ingress_ns);
                 let bytes = delivery.frame.len();
                 if bytes > DATAGRAM_BYTES_MAX {
-                    conn.outbox.bytes().extend_from_slice(delivery.frame);
+                    let line = match traffic {
+                        Traffic::All => conn.outbox.bytes(),
+                        Traffic::Guarded => conn.outbox.names(),
+                    };
+                    line.extend_from_slice(delivery.frame);
                     spilled = true;
                 } else if out.is_empty() || out.len() + bytes <= limit {
                     out.extend_from_slice(delivery.frame);

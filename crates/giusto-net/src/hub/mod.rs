@@ -21,6 +21,7 @@ mod credit;
 mod delay;
 mod fill;
 mod news;
+mod outbox;
 mod receive;
 mod status;
 mod urgent;
@@ -412,7 +413,7 @@ impl Hub {
         }
     }
 
-    /// Appends a control, credit, probe or hello frame to what the connection sends before any data.
+    /// Appends a control, credit, probe or hello frame to what the connection sends before data.
     fn enqueue(&mut self, id: ConnId, frame: &Frame<'_>) {
         if let Some(conn) = self.conns.get_mut(id) {
             // Frames of a fixed length always fit; the bodies of control frames are checked where they come in.

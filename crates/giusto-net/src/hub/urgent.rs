@@ -18,8 +18,13 @@ const PORTION_BYTES_MIN: u64 = 1 << 10;
 const PORTION_BYTES_MAX: u64 = 16 << 10;
 /// How long who broke an offer is read with the rest.
 const PROBATION_NS: Nanos = 100_000_000;
-/// The part of a portion that may be other frames than messages in this time.
+/// The part of a portion that may be other frames than messages in this time, and bytes of them at most.
 const OTHERS: u64 = 4;
+const OTHERS_BYTES_MAX: u64 = 1 << 10;
+/// Each of them counts as so many bytes at least: it may have come alone, and a read costs more than its bytes.
+const OTHER_BYTES_MIN: usize = 128;
+/// A read that brings less than that, and no end of a frame, counts as one of them.
+const DRIBBLE_BYTES: usize = 512;
 
 /// What one connection has to do with guarded topics.
 #[derive(Debug, Default)]
@@ -35,6 +40,8 @@ pub(super) struct Urgency {
     others: (Nanos, u64),
     /// It is among those to be written to.
     dirty: bool,
+    /// Guarded messages that it has not taken in time: they go with the rest.
+    pub(super) left: usize,
 }
 
 impl Urgency {
@@ -49,8 +56,8 @@ impl Urgency {
         if now.saturating_sub(self.others.0) >= PROBATION_NS {
             self.others = (now, 0);
         }
-        self.others.1 += bytes as u64;
-        self.others.1 > self.bytes.clamp(PORTION_BYTES_MIN, PORTION_BYTES_MAX) / OTHERS
+        self.others.1 += bytes.max(OTHER_BYTES_MIN) as u64;
+        self.others.1 > (self.bytes.max(PORTION_BYTES_MIN) / OTHERS).min(OTHERS_BYTES_MAX)
     }
 }
 
@@ -69,7 +76,7 @@ pub(super) struct Urgent {
     shifts: VecDeque<ConnId>,
     /// When probations end, in order.
     pub(super) probations: VecDeque<(Nanos, ConnId)>,
-    /// Connections with guarded messages or credits to be written, each once.
+    /// Connections with guarded messages or credits to be written, or names before them, each once.
     dirty: VecDeque<ConnId>,
 }
 
@@ -168,15 +175,6 @@ impl Hub {
         }
     }
 
-    /// A socket takes bytes again.
-    pub fn unblock(&mut self, id: ConnId) {
-        self.mark(id);
-        let client = self.conns.get(id).and_then(|conn| conn.client);
-        if client.is_some_and(|client| self.engine.waiting_guarded_for(client) > 0) {
-            self.mark_guarded(id);
-        }
-    }
-
     /// The part that a flow of a new offer has in the urgency of its connection.
     pub(super) fn begin_part(&mut self, id: ConnId, topic: TopicId, offer: &Offer) -> Part {
         let part = Part { bytes: offered_bytes(offer), guarded: self.engine.is_guarded(topic) };
@@ -232,10 +230,19 @@ impl Hub {
     }
 
     /// The connection has sent something else than a message: few of those are read as urgent.
+    #[cold]
     pub(super) fn note_other(&mut self, now: Nanos, id: ConnId, bytes: usize) {
         let urgent = self.conns.get_mut(id).filter(|conn| conn.urgency.guarded > 0);
         if urgent.is_some_and(|conn| conn.urgency.exceeds_with(now, bytes)) {
             self.note_offence(now, id);
+        }
+    }
+
+    /// A read of the connection has brought so many bytes, and no end of a frame.
+    #[inline]
+    pub fn note_partial(&mut self, now: Nanos, id: ConnId, bytes: usize) {
+        if bytes < DRIBBLE_BYTES && self.is_guarded() {
+            self.note_other(now, id, bytes);
         }
     }
 

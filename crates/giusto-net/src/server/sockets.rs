@@ -19,6 +19,8 @@ const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
 const DEAF_PAUSE_NS: Nanos = 1_000_000;
 /// Datagrams written to one client in one turn.
 const DATAGRAMS_MAX: usize = 64;
+/// Bytes of one datagram, at most.
+const DATAGRAM_BYTES_MAX: usize = 1 << 16;
 /// A datagram is worth the time in which so many bytes are written to a stream.
 const DATAGRAM_BYTES: usize = 4 << 10;
 /// A client is read with at least this much, however many others are ready.
@@ -215,6 +217,11 @@ impl Sockets {
         self.link(id).is_some_and(|link| link.is_blocked())
     }
 
+    /// There are no more clients than that.
+    pub(super) fn links_max(&self) -> usize {
+        self.links.len()
+    }
+
     /// Whether every client has got its last frame.
     pub(super) fn have_said_all(&self) -> bool {
         self.links.iter().flatten().all(|link| link.muted.is_some() || link.last && !link.is_blocked())
@@ -270,6 +277,7 @@ impl Sockets {
         let read = &self.input[start..start + count];
         if link.partial.len() + count < link.needed {
             link.partial.extend_from_slice(read);
+            hub.note_partial(now, id, count);
             return Hold::None;
         }
         if start == 0 && !link.partial.is_empty() {
@@ -280,6 +288,9 @@ impl Sockets {
         let rest = &self.input[received.consumed..start + count];
         keep(&mut link.partial, rest);
         link.needed = received.needed;
+        if received.consumed == 0 {
+            hub.note_partial(now, id, count);
+        }
         received.hold
     }
 
@@ -300,7 +311,7 @@ impl Sockets {
                     link.shut();
                 }
                 link.watch(&self.sets);
-                hub.unblock(id);
+                hub.mark(id);
             }
             Output::End(reason) => self.give_up(hub, id, reason),
         }
@@ -317,17 +328,27 @@ impl Sockets {
         self.write(hub, id);
     }
 
-    /// The same for control frames, credits and guarded messages only.
-    pub(super) fn flush_guarded(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, limit_bytes: usize) {
+    /// The same for the guarded messages of a turn, with credits, and with at most `names_bytes` of names before them; returns
+    /// how many these were.
+    pub(super) fn flush_guarded(
+        &mut self,
+        now: Nanos,
+        hub: &mut Hub,
+        id: ConnId,
+        names_bytes: usize,
+    ) -> usize {
         if find(&mut self.links, id).is_none_or(|link| !link.is_writable()) {
-            return;
+            hub.put_behind(id);
+            return 0;
         }
         if hub.datagram_address(id).is_some() {
+            let limit_bytes = DATAGRAMS_MAX * DATAGRAM_BYTES_MAX;
             send_datagrams(now, hub, &self.listeners, id, Traffic::Guarded, limit_bytes, &mut self.output);
         }
         self.output.clear();
-        hub.fill_guarded(now, id, &mut self.output, limit_bytes);
+        let told_bytes = hub.fill_guarded(now, id, &mut self.output, names_bytes);
         self.write(hub, id);
+        told_bytes
     }
 
     /// Writes what is in the output buffer.

@@ -123,13 +123,17 @@ fn has_time(end_ns: Nanos) -> bool {
     end_ns == Nanos::MAX || clock::now() <= end_ns
 }
 
-/// Waits for something in a set to be ready; the `ready` are that then.
-fn report(set: &OwnedFd, timeout: Option<Nanos>, ready: &mut Vec<(u64, epoll::EventFlags)>) {
+/// Waits for something in a set to be ready; the `ready` are that then, as many as there is room for `events`.
+fn report(
+    set: &OwnedFd,
+    timeout: Option<Nanos>,
+    events: &mut [MaybeUninit<epoll::Event>],
+    ready: &mut Vec<(u64, epoll::EventFlags)>,
+) {
     let timeout = timeout.map(|ns| Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 });
     ready.clear();
-    let mut events = [MaybeUninit::uninit(); READY_MAX];
     // A signal may interrupt it: then nothing is ready.
-    if let Ok((events, _)) = epoll::wait(set, &mut events, timeout.as_ref()) {
+    if let Ok((events, _)) = epoll::wait(set, events, timeout.as_ref()) {
         ready.extend(events.iter().map(|event| (event.data.u64(), event.flags)));
     }
 }
@@ -164,7 +168,7 @@ impl Turner {
     /// Serves until it is asked to stop.
     pub(super) fn run(mut self) {
         let _last_word = LastWord(Arc::clone(&self.mailbox));
-        let pace = Pace::new(self.config.period_ns, self.config.budget_ns);
+        let mut pace = Pace::new(self.config.period_ns, self.config.budget_ns);
         while self.stop_ns.is_none() {
             let end_ns = pace.begin();
             loop {
@@ -235,8 +239,21 @@ impl Turner {
 
     /// Waits for sockets; returns how many are ready.
     fn wait(&mut self, timeout: Option<Nanos>) -> usize {
-        report(&self.sockets.sets().all, timeout, &mut self.ready);
+        let mut events = [MaybeUninit::uninit(); READY_MAX];
+        report(&self.sockets.sets().all, timeout, &mut events, &mut self.ready);
         self.ready.len()
+    }
+
+    /// Finds out which urgent connections have something, all of them.
+    fn look_urgent(&mut self) {
+        let set = &self.sockets.sets().urgent;
+        let mut events = [MaybeUninit::uninit(); READY_MAX];
+        report(set, Some(0), &mut events, &mut self.urgent_ready);
+        if self.urgent_ready.len() == READY_MAX {
+            // There may be more. None has been read, so that all are reported again, each once.
+            let mut events = vec![MaybeUninit::uninit(); self.sockets.links_max()];
+            report(set, Some(0), &mut events, &mut self.urgent_ready);
+        }
     }
 
     fn read(&mut self, now: Nanos, end_ns: Nanos) {

@@ -17,7 +17,7 @@ mod flow;
 mod inbox;
 mod mailbox;
 mod names;
-mod notice;
+pub(crate) mod notice;
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use giusto_core::frame::{Frame, Hello, LIMIT_BYTES, VERSION};
 use giusto_core::id::Nanos;
 
-use super::{Turner, report};
+use super::Turner;
+use super::guarded::NAMES_BYTES;
 use crate::clock;
 use crate::hub::{ConnId, Hub};
 use crate::server::listen::Listener;
 use crate::server::mailbox::Mailbox;
 use crate::server::{ServerConfig, StartError};
 
-/// Bytes of one read and of one write, as in a turn while topics are guarded.
+/// Bytes of one read, as in a turn while topics are guarded.
 const READ_BYTES: usize = 16 << 10;
-const WRITE_BYTES: usize = 64 << 10;
 /// Only a failure takes that long.
 const WATCHDOG: Duration = Duration::from_secs(10);
 
@@ -77,7 +77,7 @@ impl Bench {
     /// The first pieces of a turn for one client: looks which sockets are ready, and which are urgent, and reads it once.
     pub(crate) fn read(&mut self, id: ConnId) {
         self.turner.wait(Some(0));
-        report(&self.turner.sockets.sets().urgent, Some(0), &mut self.turner.urgent_ready);
+        self.turner.look_urgent();
         self.turner.receive(clock::now(), id, READ_BYTES);
     }
 
@@ -98,7 +98,7 @@ impl Bench {
     /// The next client that has something to be sent gets one write.
     pub(crate) fn write(&mut self) -> Option<ConnId> {
         let id = self.turner.hub.pop_dirty_guarded()?;
-        self.turner.sockets.flush_guarded(clock::now(), &mut self.turner.hub, id, WRITE_BYTES);
+        self.turner.sockets.flush_guarded(clock::now(), &mut self.turner.hub, id, NAMES_BYTES);
         Some(id)
     }
 

@@ -3,11 +3,12 @@
 //! 1. **Wait** as in any turn.
 //! 2. **Read** every urgent connection that has something, each at most its own portion.
 //! 3. **Step** the guarded stage, at most `guarded_steps` quanta.
-//! 4. **Flush** the guarded messages that they made, and nothing else.
+//! 4. **Flush** all guarded messages that they made, however long, and nothing else but credits and names: 4 KiB of names at most.
+//!    What a client has not taken in time goes with the rest: who reads slowly makes nobody else wait.
 //! 5. If any of that had something to do, the next turn begins at once: it may have more.
 //! 6. Else one **slice** of the rest, for `slice_ns`: what a turn does without guarded topics, in indivisible actions
 //!    with a look at the clock after each. An action is one call of the control plane, one read of at most 16 KiB, one
-//!    step, one write of at most 64 KiB and a message, one connection accepted, or what is due by the clock. The next slice goes on
+//!    step, finding out who has got something, one write of at most 64 KiB and a message, one connection accepted, or what is due by the clock. The next slice goes on
 //!    where this one ends.
 //!
 //! So the rest makes a guarded message wait for one slice and one action at most, whatever it does.
@@ -15,15 +16,17 @@
 use giusto_core::id::Nanos;
 use rustix::event::epoll;
 
-use super::{BELL, LISTENERS, RETRIES_MAX, Turner, URGENT, report};
+use super::{BELL, LISTENERS, RETRIES_MAX, Turner, URGENT};
 use crate::clock;
 use crate::hub::ConnId;
 use crate::server::sockets::Amount;
 
 /// Bytes of one read of the rest.
 const READ_BYTES: usize = 16 << 10;
-/// Bytes of one write, but for the frame that exceeds it.
+/// Bytes of one write of the rest, but for the frame that exceeds it.
 const WRITE_BYTES: usize = 64 << 10;
+/// Bytes of names that are written before guarded messages in one turn, to all clients together.
+pub(super) const NAMES_BYTES: usize = 4 << 10;
 /// Clients that have got something, beside those of the last step, before they are written to: all are gathered at once.
 const READY_FEW: usize = 64;
 /// Penalties that end at once.
@@ -41,6 +44,8 @@ pub(super) enum Rest {
     Retry(usize),
     /// So many steps are left.
     Step(usize),
+    /// Those are found who have got something.
+    Gather,
     /// So many writes are left.
     Flush(usize),
     /// Timers and events.
@@ -50,15 +55,10 @@ pub(super) enum Rest {
 impl Turner {
     /// One turn while topics are guarded; true if there was nothing to do.
     pub(super) fn guarded_turn(&mut self, timeout: Option<Nanos>, end_ns: Nanos) -> bool {
-        let mut urgent = true;
-        let mut reported = 0;
-        if self.ready.is_empty() {
-            reported = self.wait(timeout);
-            urgent = self.ready.iter().any(|&(token, _)| token == URGENT);
-        }
+        let reported = if self.ready.is_empty() { self.wait(timeout) } else { 0 };
         self.hub.count_turn();
         let start_ns = clock::now();
-        if self.serve_guarded(urgent) {
+        if self.serve_guarded() {
             let longest = self.hub.longest();
             longest.turn_ns = longest.turn_ns.max(clock::now() - start_ns);
             // What it told the control plane has to be handed over, when there is time.
@@ -70,8 +70,9 @@ impl Turner {
     }
 
     /// Reads, steps and writes what is guarded; whether there was something to do.
-    fn serve_guarded(&mut self, urgent: bool) -> bool {
-        let read = if urgent { self.read_urgent() } else { 0 };
+    fn serve_guarded(&mut self) -> bool {
+        // That the wait has not reported them means nothing: it reports a few of all that are ready.
+        let read = self.read_urgent();
         let mut steps = 0;
         while steps < self.config.guarded_steps
             && !self.hub.is_crowded_guarded()
@@ -81,17 +82,18 @@ impl Turner {
         }
         self.hub.gather_guarded(clock::now());
         let writes = self.hub.dirty_guarded_count();
+        let mut names_bytes = NAMES_BYTES;
         for _ in 0..writes {
             let Some(id) = self.hub.pop_dirty_guarded() else { break };
-            self.sockets.flush_guarded(clock::now(), &mut self.hub, id, WRITE_BYTES);
+            names_bytes -= self.sockets.flush_guarded(clock::now(), &mut self.hub, id, names_bytes);
         }
         read + steps + writes > 0
     }
 
-    /// Reads a portion of each urgent connection that has something; returns how many were reported.
+    /// Reads a portion of each urgent connection that has something, once; returns how many there were.
     pub(super) fn read_urgent(&mut self) -> usize {
-        let mut ready = std::mem::take(&mut self.urgent_ready);
-        report(&self.sockets.sets().urgent, Some(0), &mut ready);
+        self.look_urgent();
+        let ready = std::mem::take(&mut self.urgent_ready);
         for &(token, flags) in &ready {
             let id = ConnId(token);
             let portion = self.hub.portion_bytes(id).unwrap_or(READ_BYTES);
@@ -125,6 +127,7 @@ impl Turner {
                 Rest::Read => self.read_next(now),
                 Rest::Retry(left) => left > 0 && !self.hub.is_deaf() && self.retry_next(now, left),
                 Rest::Step(left) => left > 0 && self.step_next(now, left),
+                Rest::Gather => self.hub.ready_count() + self.hub.queued_count() > 0 && self.gather_next(now),
                 Rest::Flush(left) => left > 0 && self.flush_next(now, left),
                 Rest::End => {
                     self.end_rest(now);
@@ -142,10 +145,8 @@ impl Turner {
         match self.rest {
             Rest::Read => Rest::Retry(self.retries.min(RETRIES_MAX)),
             Rest::Retry(_) => Rest::Step(self.steps_max(self.turn_steps(now))),
-            Rest::Step(_) => {
-                self.hub.gather(now);
-                Rest::Flush(self.hub.dirty_count())
-            }
+            Rest::Step(_) => Rest::Gather,
+            Rest::Gather => Rest::Flush(self.hub.dirty_count()),
             Rest::Flush(_) => Rest::End,
             Rest::End => Rest::Read,
         }
@@ -191,6 +192,11 @@ impl Turner {
         self.rest = Rest::Step(left - 1);
         let few = self.hub.ready_count() < READY_FEW;
         few && self.has_room() && self.hub.has_rest() && self.hub.step(now)
+    }
+
+    fn gather_next(&mut self, now: Nanos) -> bool {
+        self.hub.gather(now);
+        true
     }
 
     fn flush_next(&mut self, now: Nanos, left: usize) -> bool {

@@ -23,12 +23,14 @@ fn guard(rig: &mut Rig, conn: ConnId, limit: Limit) -> FlowId {
     flow
 }
 
-/// Waits until an urgent connection has something, and takes no turn meanwhile.
-fn await_urgent(rig: &Rig) {
-    let (start, mut ready) = (Instant::now(), Vec::new());
-    while ready.is_empty() {
-        report(&rig.turner.sockets.sets().urgent, Some(1_000_000), &mut ready);
+/// Waits until so many urgent connections have something, and takes no turn meanwhile.
+fn await_urgent(rig: &mut Rig, count: usize) {
+    let start = Instant::now();
+    rig.turner.look_urgent();
+    while rig.turner.urgent_ready.len() < count {
         assert!(start.elapsed() < WATCHDOG);
+        std::thread::yield_now();
+        rig.turner.look_urgent();
     }
 }
 
@@ -66,7 +68,7 @@ fn a_flood_makes_a_guarded_message_wait_for_one_action_and_no_more() {
     let mut bytes = Vec::new();
     for round in 0..20 {
         publisher.write_all(&messages(guarded, 1, format!("{round}").as_bytes())).unwrap();
-        await_urgent(&rig);
+        await_urgent(&mut rig, 1);
         let before = rig.turner.hub.totals().delivered;
         rig.turner.turn(true, Nanos::MAX);
         assert_eq!(rig.turner.hub.totals().delivered, before + 1);
@@ -161,7 +163,7 @@ fn a_server_that_stops_sends_what_is_guarded_and_says_goodbye() {
     rig.subscribe(reader);
     let flow = guard(&mut rig, conn, LOOSE);
     publisher.write_all(&messages(flow, 3, b"x")).unwrap();
-    await_urgent(&rig);
+    await_urgent(&mut rig, 1);
     rig.turner.read_urgent();
     drop(publisher);
     let readable = subscriber.try_clone().unwrap();
@@ -192,4 +194,69 @@ fn a_period_without_time_serves_what_is_guarded_and_one_action_of_the_rest() {
         rig.turner.turn(true, Nanos::MIN);
     }
     assert_eq!(rig.turner.hub.totals().selected, 2);
+}
+
+#[test]
+fn every_urgent_connection_that_has_something_is_read_once_in_a_turn_however_many_there_are() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let mut publishers: Vec<_> = (0..80).map(|n| rig.client(&format!("publisher {n}"))).collect();
+    let topic = rig.turner.hub.declare("guarded", Share::default()).unwrap();
+    assert!(rig.turner.hub.guard(topic, true).unwrap());
+    let offer = Offer { bounds: Bounds { capacity: 64, limit_bytes: 900 }, limit: Some(Limit::min_sep(1)) };
+    let flows: Vec<_> =
+        publishers.iter().map(|&(_, id)| rig.turner.hub.advertise(id, topic, &offer).unwrap()).collect();
+    while rig.turner.hub.shift_count() > 0 {
+        rig.turner.shift();
+    }
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    // Three messages, of which two make a portion: it is ready again after it was read.
+    for ((stream, _), flow) in publishers.iter_mut().zip(&flows) {
+        stream.write_all(&messages(*flow, 3, &[0; 840])).unwrap();
+    }
+    await_urgent(&mut rig, 80);
+    rig.turner.read_urgent();
+    let taken = rig.turner.hub.totals();
+    assert_eq!(taken.ingested + taken.policed, 2 * 80);
+}
+
+#[test]
+fn no_slice_begins_while_an_urgent_connection_has_something_though_the_wait_has_not_reported_it() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (mut publisher, conn) = rig.client("publisher");
+    let guarded = guard(&mut rig, conn, LOOSE);
+    let mut flooders: Vec<_> = (0..2 * READY_MAX).map(|n| rig.client(&format!("flooder {n}"))).collect();
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    for (stream, _) in &mut flooders {
+        stream.write_all(&controls(1)).unwrap();
+    }
+    publisher.write_all(&messages(guarded, 1, b"x")).unwrap();
+    await_urgent(&mut rig, 1);
+    let start = Instant::now();
+    // Sockets are reported in turn: after this report the flooders take all places of the next one.
+    while rig.turner.wait(Some(0)) < READY_MAX || rig.turner.ready.iter().all(|&(token, _)| token != URGENT) {
+        assert!(start.elapsed() < WATCHDOG);
+    }
+    rig.turner.ready.clear();
+    rig.turner.turn(true, Nanos::MAX);
+    assert_eq!((rig.turner.hub.totals().ingested, rig.turner.hub.totals().selected), (1, 1));
+}
+
+#[test]
+fn who_sends_its_messages_byte_by_byte_is_read_with_the_rest() {
+    let mut rig = Rig::tcp();
+    let (mut publisher, conn) = rig.client("publisher");
+    publisher.set_nodelay(true).unwrap();
+    let guarded = guard(&mut rig, conn, Limit::min_sep(1));
+    let message = messages(guarded, 1, b"x");
+    let mut sent = 0;
+    while rig.turner.hub.portion_bytes(conn).is_some() {
+        publisher.write_all(&message[sent..=sent]).unwrap();
+        await_urgent(&mut rig, 1);
+        rig.turner.read_urgent();
+        sent += 1;
+    }
+    assert!(sent < message.len());
+    // The rest of it is taken in all the same.
+    publisher.write_all(&message[sent..]).unwrap();
+    rig.until("it is taken in", |turner| turner.hub.totals().ingested == 1);
 }
