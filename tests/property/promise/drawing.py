@@ -17,6 +17,7 @@ from giusto.protocol import ShareTerms
 
 TOLERANCE_NS = 1_000_000
 SIZES = (1, 16, 64, 200, 1_000, 4_000)
+LONG_BYTES = 40_000
 ATTEMPTS = 100
 ANY_LATENCY_NS = 3_600_000_000_000
 
@@ -89,7 +90,9 @@ class Sketch:
 
     def _offer(self, client: str, topic: str, load: float) -> Flow:
         rng, costs = self.rng, self.setting.costs
-        size_bytes = rng.choice(SIZES) if rng.random() < 0.95 else 40_000
+        # A quantum that is longer than the budget of a period could never be promised anything.
+        is_long = rng.random() < 0.05 and not self.setting.budget_ns
+        size_bytes = LONG_BYTES if is_long else rng.choice(SIZES)
         burst = rng.choice((8, 12, 20, 40) if self.is_bursty else (1, 1, 1, 2, 5, 12))
         supply = Supply(client=client, topic=topic, count=1, period_ns=1, burst=burst, size_bytes=size_bytes)
         served_ns = self._quanta(supply) * costs.serve_ns(size_bytes, len(self.subscribers[topic]))
