@@ -112,7 +112,7 @@ class Progress:
         if seconds < self.next_s:
             return
         self.next_s += self.every_s
-        counts = [one for one in said if "messages" in one]
+        counts = [one for one in said if "messages" in one and "done" not in one]
         messages = sum(one["messages"] for one in counts)
         ratio = max((one["max_ns"] / one["bound_ns"] for one in counts), default=0.0)
         misses = sum(one["misses"] for one in counts)
