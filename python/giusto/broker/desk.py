@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from giusto.broker.contracts import Contract
-from giusto.broker.draft import Draft, larger, rest_of
+from giusto.broker.draft import Draft
 from giusto.broker.guarded import Guarded
-from giusto.broker.holdings import holding, offer_of, size_of
+from giusto.broker.holdings import holding, offer_of
 from giusto.broker.keeping import Keeping
 from giusto.broker.limits import require_limit, require_limits_beside, require_stream
 from giusto.broker.plane import Plane
@@ -24,6 +24,8 @@ from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
 from giusto.contract.matching import is_demanding, require_match
 from giusto.guarantee.model import Allotted, Change
+from giusto.guarantee.rest import larger, rest_of
+from giusto.guarantee.supplies import size_of
 from giusto.protocol import ShareTerms
 
 # So many topics with one call: a call waits for the data thread, which serves nothing meanwhile.

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from giusto.broker.contracts import Contract
 from giusto.broker.holdings import Holding
 from giusto.guarantee.model import Allotted, Change, Demand, Rest
-
-# A flush has 64 KiB in any case: up to here the rest makes no bound longer.
-REST_LEAST = Rest(fanout=64, size_bytes=65_536)
+from giusto.guarantee.rest import REST_LEAST
 
 
 @dataclass(slots=True)
@@ -69,20 +67,3 @@ class Draft:
 
 def _demands(found: dict[tuple[str, str], Contract]) -> tuple[Demand, ...]:
     return tuple(contract.demand(topic) for (_, topic), contract in found.items())
-
-
-def rest_of(fanout: int, size_bytes: int) -> Rest:
-    """Other traffic, rounded up to powers of two, so that it seldom changes."""
-    return Rest(
-        fanout=max(REST_LEAST.fanout, _power(fanout)),
-        size_bytes=max(REST_LEAST.size_bytes, _power(size_bytes)),
-    )
-
-
-def larger(one: Rest, other: Rest) -> Rest:
-    """Both of them."""
-    return Rest(fanout=max(one.fanout, other.fanout), size_bytes=max(one.size_bytes, other.size_bytes))
-
-
-def _power(number: int) -> int:
-    return 1 << max(0, number - 1).bit_length()

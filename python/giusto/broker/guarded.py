@@ -7,7 +7,7 @@ decides what comes, the exit lets go what ends.
 from __future__ import annotations
 
 from giusto.broker.contracts import Contract, Contracts
-from giusto.broker.draft import Draft, rest_of
+from giusto.broker.draft import Draft
 from giusto.broker.holdings import Holdings
 from giusto.broker.registry import Registry
 from giusto.broker.tree import TopicTree
@@ -15,6 +15,7 @@ from giusto.config import BrokerConfig
 from giusto.errors import Overload
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Bound, Change, Rest
+from giusto.guarantee.rest import rest_of
 from giusto.protocol import ShareTerms
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from giusto.contract import Offer
-from giusto.contract.offer import SIZE_BYTES_DEFAULT
 from giusto.guarantee.model import Supply
+from giusto.guarantee.supplies import supply_of
 from giusto.protocol import OfferTerms
 
 
@@ -35,30 +35,14 @@ class Holding:
 
 
 def holding(client: str, topic: str, offer: Offer, tolerance_ns: int, until_ns: int | None = None) -> Holding:
-    """A flow as it counts: what its bucket lets through. The offer must have a limit."""
-    assert offer.limit is not None
-    count, period_ns = offer.limit
-    supply = Supply(
-        client=client,
-        topic=topic,
-        count=count,
-        period_ns=period_ns,
-        burst=offer.burst,
-        jitter_ns=offer.jitter_ns + tolerance_ns,
-        size_bytes=size_of(offer),
-    )
-    return Holding(supply, offer, until_ns)
+    """A flow as it counts. The offer must have a limit."""
+    return Holding(supply_of(client, topic, offer, tolerance_ns), offer, until_ns)
 
 
 @lru_cache(4096)
 def offer_of(terms: OfferTerms) -> Offer:
     """The offer of a flow; many flows offer the same."""
     return Offer.from_terms(terms)
-
-
-def size_of(offer: Offer) -> int:
-    """The largest message that the broker takes under an offer."""
-    return SIZE_BYTES_DEFAULT if offer.max_size_bytes is None else offer.max_size_bytes
 
 
 class Holdings:

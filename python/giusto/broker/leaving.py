@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from giusto.broker.contracts import Contract
-from giusto.broker.draft import Draft, larger, rest_of
+from giusto.broker.draft import Draft
 from giusto.broker.guarded import Guarded
 from giusto.broker.holdings import Holding
 from giusto.broker.keeping import Keeping
 from giusto.broker.plane import Plane
 from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
 from giusto.broker.shares import set_shares
+from giusto.guarantee.rest import larger, rest_of
 
 
 class Leaving:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from giusto.broker.contracts import Contract
 from giusto.broker.guarded import Guarded
-from giusto.guarantee.model import Bound, Part
+from giusto.contract import Part
+from giusto.guarantee.model import Bound
 from giusto.protocol import Explained, FlowBound, PartTerms, PromiseTerms, VerdictIs, VerdictTerms
 
 UNASKED = VerdictTerms(reason="no latency was asked for")

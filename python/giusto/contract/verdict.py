@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from giusto.contract.duration import show_ns
 from giusto.contract.show import table
 from giusto.protocol import PartTerms, VerdictTerms
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Part:
     """A term of a bound: what it is, how long, and the label of the formula that it comes from."""
 
     name: str

@@ -47,7 +47,7 @@ class Costs:
     stall_ns: int = 5_000_000
     serve: Line | None = None
     serve_each: Line | None = None
-    basis: str = "defaults"
+    basis: str = "default costs"
 
     def take_ns(self, size_bytes: int) -> int:
         """Reading a message from its publisher."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from giusto.contract import Part
 from giusto.guarantee.costs import Costs
 from giusto.protocol import ShareTerms
 
@@ -107,15 +108,6 @@ class Change:
     topics: tuple[Allotted, ...] = ()
     released: tuple[str, ...] = ()
     rest: Rest | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A term of a bound: what it is, how long, and the label of the formula that it comes from."""
-
-    name: str
-    ns: int
-    label: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from giusto.contract import Part
 from giusto.guarantee.blocking import Delay
-from giusto.guarantee.model import Part, Setting
+from giusto.guarantee.model import Setting
 from giusto.guarantee.stages.stage import Response
 from giusto.guarantee.stream import Stream
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from giusto.contract import show_ns
+from giusto.contract import Part, show_ns
 from giusto.errors import Nearest
-from giusto.guarantee.model import Part
 from giusto.planning.plain import as_plain
 from giusto.planning.scenario import Needed, Scenario
 from giusto.planning.tables import as_html, as_text

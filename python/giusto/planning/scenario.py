@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from giusto import _core
 from giusto.config import BrokerConfig
 from giusto.contract import Need, Offer
 from giusto.errors import InvalidInput
+from giusto.guarantee.basis import setting_of
 from giusto.guarantee.costs import Costs
-from giusto.guarantee.model import LinkTerms, Rest, Setting
+from giusto.guarantee.model import Rest, Setting
 from giusto.protocol import ShareTerms
 
 POLICIES = ("twrr", "smooth", "fair", "edf")
@@ -81,21 +82,7 @@ class Scenario:
 
     def setting(self, policy: str) -> Setting:
         """How the broker would serve under a policy, as far as bounds depend on it."""
-        config, terms = self.config, self.config.guarantee
-        return Setting(
-            input=policy,
-            costs=self.costs,
-            fragment_bytes=config.fragment_bytes,
-            period_ns=config.period_ns,
-            budget_ns=config.budget_ns,
-            slice_ns=terms.slice_ns,
-            link_in=LinkTerms(delay_ns=terms.link_delay_in_ns, bits_per_second=terms.link_bandwidth_in_bps),
-            link_out=LinkTerms(
-                delay_ns=terms.link_delay_out_ns, bits_per_second=terms.link_bandwidth_out_bps
-            ),
-            include_stall=terms.stall == "include",
-            tolerance_ns=terms.tolerance_ns,
-        )
+        return setting_of(replace(self.config, input=policy), self.costs)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def remarks(plan: Plan) -> list[str]:
     return [
         plan.headline,
         plan.claim,
-        f"utilisation {plan.utilisation:.1%} of the guarded part; costs: {plan.basis}",
+        f"utilisation {plan.utilisation:.1%} of the guarded part; rests on {plan.basis}",
     ]
 
 

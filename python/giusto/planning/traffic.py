@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from giusto.contract.offer import SIZE_BYTES_DEFAULT
 from giusto.guarantee.model import Demand, Rest, Supply
-from giusto.planning.scenario import Offered, Scenario
+from giusto.guarantee.rest import larger, rest_of
+from giusto.guarantee.supplies import size_of, supply_of
+from giusto.planning.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +33,6 @@ class Changed:
 
 
 UNCHANGED = Changed()
-
-# What a broker reckons with in any case: up to here the rest makes no bound longer.
-REST_LEAST = Rest(fanout=64, size_bytes=65_536)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,44 +68,20 @@ def traffic(scenario: Scenario, granted: Collection[int], changed: Changed = UNC
 
 def _supplies(scenario: Scenario, guarded: Collection[str], changed: Changed) -> tuple[Supply, ...]:
     urgent = {offered.client for offered in scenario.offers if offered.topic in guarded}
+    tolerance_ns = scenario.config.tolerance_ns
     found = []
     for offered in scenario.offers:
-        limit = offered.offer.limit
-        if offered.client in urgent and limit is not None:
-            count, period_ns = changed.rate(offered.topic, limit)
-            found.append(_supply(scenario, offered, count, period_ns))
+        if offered.client in urgent and offered.offer.limit is not None:
+            count, period_ns = changed.rate(offered.topic, offered.offer.limit)
+            supply = supply_of(offered.client, offered.topic, offered.offer, tolerance_ns)
+            found.append(replace(supply, count=count, period_ns=period_ns))
     return tuple(found)
 
 
-def _supply(scenario: Scenario, offered: Offered, count: int, period_ns: int) -> Supply:
-    return Supply(
-        client=offered.client,
-        topic=offered.topic,
-        count=count,
-        period_ns=period_ns,
-        burst=offered.offer.burst,
-        jitter_ns=offered.offer.jitter_ns + scenario.config.guarantee.tolerance_ns,
-        size_bytes=size_bytes(offered),
-    )
-
-
-def size_bytes(offered: Offered) -> int:
-    """The largest message of an offer."""
-    size = offered.offer.max_size_bytes
-    return SIZE_BYTES_DEFAULT if size is None else size
-
-
 def _rest(scenario: Scenario, guarded: Collection[str], fanout: Mapping[str, int]) -> Rest:
-    """The largest message and fan-out of what is not guarded, rounded up as the broker does."""
+    """The largest message and fan-out of what is not guarded."""
     free = [offered for offered in scenario.offers if offered.topic not in guarded]
     widest = max((fanout.get(offered.topic, 0) for offered in free), default=0)
-    largest = max((size_bytes(offered) for offered in free), default=0)
-    return Rest(
-        fanout=_rounded_up(max(REST_LEAST.fanout, widest, scenario.rest.fanout)),
-        size_bytes=_rounded_up(max(REST_LEAST.size_bytes, largest, scenario.rest.size_bytes)),
-    )
-
-
-def _rounded_up(number: int) -> int:
-    """The next power of two."""
-    return 1 << (number - 1).bit_length()
+    largest = max((size_of(offered.offer) for offered in free), default=0)
+    beside = scenario.rest
+    return larger(rest_of(widest, largest), rest_of(beside.fanout, beside.size_bytes))

@@ -57,7 +57,8 @@ def _spelled(name: str, value: object) -> str:
 
 
 def _topics(plan: Plan) -> Iterator[str]:
-    for topic, share in plan.shares.items():
+    # A broker numbers its topics in this order, and `smooth` goes by it: the plan goes by names.
+    for topic, share in sorted(plan.shares.items()):
         yield ""
         # A JSON text is a TOML text too.
         yield f"[topics.{json.dumps(topic, ensure_ascii=False)}]"

@@ -41,7 +41,7 @@ def test_a_latency_is_granted_with_its_bound_and_parts() -> None:
     verdict = bus.connect(name="nurse").subscribe("alarm", SOON).verdict
     assert isinstance(verdict, Granted)
     assert verdict.promise_ns == 5_000_000 > verdict.bound_ns == sum(part.ns for part in verdict.parts)
-    assert (verdict.topic, verdict.publisher, verdict.basis) == ("alarm", "monitor", "defaults")
+    assert (verdict.topic, verdict.publisher, verdict.basis) == ("alarm", "monitor", "default costs")
     assert verdict.topic_share == verdict.client_share == 1.0
 
 
@@ -171,7 +171,7 @@ def test_a_subscription_hears_what_its_promise_comes_to_as_publishers_come_and_g
     first.unadvertise()
     second.unadvertise()
     bus.clock.advance("1s")
-    assert subscription.verdict == Granted(5_000_000, 5_000_000, basis="defaults")
+    assert subscription.verdict == Granted(5_000_000, 5_000_000, basis="default costs")
 
 
 def test_a_publisher_that_comes_later_must_keep_a_max_sep_that_was_granted() -> None:

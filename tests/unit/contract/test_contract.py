@@ -246,7 +246,7 @@ def test_a_contract_is_frozen() -> None:
 
 def test_a_verdict_says_what_was_proved() -> None:
     parts = [PartTerms("blocking", 1_000_000, "(B)"), PartTerms("own quantum", 840_000, "(T2)")]
-    terms = VerdictTerms(5_000_000, 1_840_000, parts, 0.5, 0.25, "defaults", "alarm", "monitor")
+    terms = VerdictTerms(5_000_000, 1_840_000, parts, 0.5, 0.25, "default costs", "alarm", "monitor")
     granted = verdict(terms)
     assert granted == Granted(
         5_000_000,
@@ -254,15 +254,15 @@ def test_a_verdict_says_what_was_proved() -> None:
         (Part("blocking", 1_000_000, "(B)"), Part("own quantum", 840_000, "(T2)")),
         0.5,
         0.25,
-        "defaults",
+        "default costs",
         "alarm",
         "monitor",
     )
     assert str(granted) == (
-        "Granted: never later than 5 ms (at most 1.84 ms with what is admitted now; defaults)"
+        "Granted: never later than 5 ms (at most 1.84 ms with what is admitted now; default costs)"
     )
-    reserved = verdict(VerdictTerms(5_000_000, 5_000_000, basis="defaults"))
-    assert str(reserved) == "Granted: never later than 5 ms (nobody publishes yet; defaults)"
+    reserved = verdict(VerdictTerms(5_000_000, 5_000_000, basis="default costs"))
+    assert str(reserved) == "Granted: never later than 5 ms (nobody publishes yet; default costs)"
     assert verdict(VerdictTerms(reason="nobody asked")) == Unproved("nobody asked")
     assert str(Unproved("nobody asked")) == "Unproved: nobody asked"
     assert "1.84 ms" in granted._repr_html_()

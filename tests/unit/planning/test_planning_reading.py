@@ -52,15 +52,17 @@ def test_settings_of_broker_and_guarantee_become_the_setting_of_the_bounds() -> 
         )
     )
     setting = scenario.setting("fair")
+    # A time-driven broker reads a whole period at once.
     assert (scenario.input, setting.tolerance_ns, scenario.rest) == (
         "any",
-        2_000_000,
+        3_000_000,
         Rest(fanout=3, size_bytes=1000),
     )
     assert (setting.period_ns, setting.budget_ns, setting.slice_ns) == (1_000_000, 600_000, 50_000)
     assert setting.include_stall
-    assert setting.link_in == LinkTerms(bits_per_second=1_500_000_000)
-    assert setting.link_out == LinkTerms(delay_ns=30_000)
+    hop_ns = scenario.costs.hop_ns
+    assert setting.link_in == LinkTerms(delay_ns=hop_ns, bits_per_second=1_500_000_000)
+    assert setting.link_out == LinkTerms(delay_ns=30_000 + hop_ns)
     assert scenario.shares == (("ward/alarm", ShareTerms(weight=4)),)
 
 
