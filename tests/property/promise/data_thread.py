@@ -97,9 +97,10 @@ class DataThread:
         if arrival_ns is not None and not self.stage.waiting and not self.sockets.has_any_now(self.now):
             # Nothing comes in the periods before that one.
             self.now = max(self.now, arrival_ns - 2 * period_ns)
-        # A period that began while the last one was still served is served at once, as long as it lasts.
+        # A period that began while the last one was still served is served at once, while its budget lasts.
         start_ns = self.now // period_ns * period_ns
-        self.start_ns = start_ns if start_ns > self.start_ns else start_ns + period_ns
+        is_due = start_ns > self.start_ns and self.now < start_ns + self.setting.budget_ns
+        self.start_ns = start_ns if is_due else start_ns + period_ns
         self.now = max(self.now, self.start_ns)
         self.end_ns = self.start_ns + self.setting.budget_ns
         while self.turn() and self.now < self.end_ns:
