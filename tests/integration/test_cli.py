@@ -17,7 +17,7 @@ import pytest
 
 from giusto.client import connect
 from giusto.client.events import Matchedness
-from giusto.contract import Offer
+from giusto.contract import Need, Offer
 
 GIUSTO = [sys.executable, "-m", "giusto"]
 # Not a limit on speed: a command that never ends must not stop the test run.
@@ -148,6 +148,17 @@ def test_a_rate_a_count_and_a_size(address: str, subscribed: Await) -> None:
         messages = [json.loads(line) for line in sub.communicate(timeout=WATCHDOG)[0].splitlines()]
     assert [message["sequence"] for message in messages] == list(range(20))
     assert {len(message["payload"]) for message in messages} == {33}
+
+
+def test_a_rate_is_offered_so_that_a_topic_under_contract_can_be_published_on(address: str) -> None:
+    with connect(address) as bus:
+        needed = bus.subscribe("guarded", Need(max_latency="1min"))
+        code, _, error = run("pub", "guarded", "--rate", "200/s", "-n", "3", "-A", "n=1", address=address)
+        assert (code, error) == (0, "published 3 messages on guarded\n")
+        assert [message.sequence for message in needed.receive_many(3, timeout=WATCHDOG)] == [0, 1, 2]
+        code, _, error = run("pub", "guarded", "x", address=address)
+        assert code == 1
+        assert "a limit" in error
 
 
 def test_ctrl_c_ends_a_waiting_subscriber_without_a_traceback(address: str, subscribed: Await) -> None:

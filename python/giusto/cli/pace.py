@@ -26,6 +26,27 @@ class Pace:
             number += 1
 
 
+class Release:
+    """When a message may leave so that its offer is kept: late by at most `jitter_ns` against its plan.
+
+    A longer delay is made up for as fast as the offer allows, and no faster.
+    """
+
+    def __init__(self, plan: Pace, jitter_ns: int) -> None:
+        self._plan = plan
+        self._jitter_ns = jitter_ns
+        # When the next would be due after those that left, times `per`, so that nothing is rounded.
+        self._next = 0
+
+    def at_ns(self, due_ns: int) -> int:
+        """When it may leave."""
+        return max(due_ns, self._next // self._plan.per - self._jitter_ns)
+
+    def left(self, now_ns: int) -> None:
+        """It has."""
+        self._next = max(self._next, now_ns * self._plan.per) + self._plan.period_ns
+
+
 def pace(rate: str | None, count: int | None, *, alone: int | None = 1) -> Pace:
     """What `--rate` and `--count` mean together: a rate alone has no end, and neither means `alone`."""
     if count is not None and count < 1:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from giusto.cli import options
 from giusto.cli.exits import guarded, say
 from giusto.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from giusto.contract import Offer
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +25,8 @@ Examples:
   tail -f /var/log/syslog | giusto pub log/syslog -"""
 
 FILLER = b"giusto "
+JITTER_NS = 20_000_000
+"""How late messages may leave against their plan: what is offered with a rate. A sleep may take that long."""
 
 
 @guarded
@@ -65,22 +70,25 @@ def pub(
     """Publish messages on a topic.
 
     Says on stderr how many were published. With a rate, messages are due at fixed instants: a late one does
-    not delay those after it.
+    not delay those after it. The rate is what is offered to the broker, so that topics under contract can be
+    published on.
     """
     from giusto.cli.lines import attributes as parse
-    from giusto.cli.pace import pace, wait_until
+    from giusto.cli.pace import Release, pace, wait_until
     from giusto.cli.remarks import connected
-    from giusto.contract import Offer
 
     plan = pace(rate, count, alone=None if payload == "-" else 1)
     messages = payloads(payload, size, sys.stdin.buffer)
     attributes = parse(attribute or [])
+    offered = offer(rate, None if payload == "-" else len(next(messages)), attributes, timeout)
+    release = Release(plan, offered.jitter_ns)
     sent, is_done = 0, False
     with connected(address, name) as bus:
-        publisher = bus.advertise(topic, Offer(timeout=timeout))
+        publisher = bus.advertise(topic, offered)
         try:
             for due_ns, message in zip(plan.due_ns(time.monotonic_ns()), messages, strict=False):
-                wait_until(due_ns)
+                wait_until(release.at_ns(due_ns))
+                release.left(time.monotonic_ns())
                 publisher.publish(
                     message,
                     priority=priority,
@@ -93,6 +101,25 @@ def pub(
             if sent or is_done:
                 nobody = "" if publisher.matched else " (nobody subscribes)"
                 say(f"published {sent:,} {'message' if sent == 1 else 'messages'} on {topic}{nobody}")
+
+
+def offer(
+    rate: str | None, payload_bytes: int | None, attributes: Mapping[str, Any] | None, timeout: str | None
+) -> Offer:
+    """What is offered: the rate, and the size if it is known. Without a rate nothing: best effort."""
+    from giusto import _core
+    from giusto.cli.pace import number
+    from giusto.contract import Offer
+    from giusto.contract.offer import SIZE_BYTES_MAX
+
+    if rate is None:
+        return Offer(timeout=timeout)
+    size_bytes = None
+    if payload_bytes is not None:
+        size_bytes = min(
+            SIZE_BYTES_MAX, max(1, payload_bytes + len(_core.encode_attributes(attributes or {})))
+        )
+    return Offer(rate=number(rate), jitter=f"{JITTER_NS}ns", max_size=size_bytes, timeout=timeout)
 
 
 def payloads(payload: str | None, size: int | None, lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ from giusto import _core
 from giusto.broker import Control
 from giusto.config import BrokerConfig
 from giusto.contract import Duration, duration_ns
+from giusto.errors import InvalidInput
 
 LOSSES_NS = 200_000_000
 """As often as a live broker tells what was lost."""
@@ -45,6 +46,7 @@ class World:
 
     def __init__(self, config: BrokerConfig | None, delay_ns: int) -> None:
         config = delayed(config or BrokerConfig(), delay_ns)
+        require_no_store(config)
         run = uuid4().hex
         version = _core.VERSION
         self.now_ns = 0
@@ -169,3 +171,10 @@ def delayed(config: BrokerConfig, delay_ns: int) -> BrokerConfig:
     terms = config.guarantee
     further = replace(terms, link_delay_in_ns=terms.link_delay_in_ns + delay_ns)
     return replace(config, guarantee=further)
+
+
+def require_no_store(config: BrokerConfig) -> None:
+    """Raise `InvalidInput` if contracts are to be kept: a broker in memory is never started again."""
+    if config.guarantee.store is not None:
+        expected = "none: a bus in memory keeps nothing; a broker in its own process, `giusto broker`, does"
+        raise InvalidInput("guarantee.store", config.guarantee.store, expected)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import combinations, islice
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from giusto.cli.pace import Pace, pace
+from giusto.cli.pace import Pace, Release, pace
 from giusto.errors import InvalidInput
 
 
@@ -51,3 +53,37 @@ def test_what_cannot_be_meant_is_refused_by_the_name_of_the_option(
     with pytest.raises(InvalidInput) as refused:
         pace(rate, count)
     assert refused.value.field == field
+
+
+PLANS = st.builds(Pace, st.integers(1, 12), st.integers(1, 7), st.integers(10, 2_000))
+
+
+def leave(plan: Pace, jitter_ns: int, delays: list[int]) -> list[int]:
+    """When messages leave if the machine delays each of them so long."""
+    release, now_ns, left = Release(plan, jitter_ns), 0, []
+    for due_ns, delay_ns in zip(plan.due_ns(0), delays, strict=False):
+        now_ns = max(now_ns, release.at_ns(due_ns)) + delay_ns
+        release.left(now_ns)
+        left.append(now_ns)
+    return left
+
+
+@given(PLANS, st.integers(0, 3_000), st.lists(st.integers(0, 10_000), min_size=12, max_size=12))
+def test_however_late_messages_leave_the_offer_is_kept(plan: Pace, jitter_ns: int, delays: list[int]) -> None:
+    left = leave(plan, jitter_ns, delays)
+    for (first, earlier_ns), (last, later_ns) in combinations(enumerate(left), 2):
+        # Exact to a nanosecond, as clocks are.
+        window_ns = later_ns - earlier_ns + jitter_ns + 1
+        assert (last - first) * plan.period_ns <= window_ns * plan.per
+
+
+@given(PLANS, st.integers(0, 3_000), st.lists(st.integers(0, 1), min_size=12, max_size=12))
+def test_what_is_late_within_the_jitter_delays_nothing_after_it(
+    plan: Pace, jitter_ns: int, late: list[int]
+) -> None:
+    release = Release(plan, jitter_ns)
+    now_ns = 0
+    for due_ns, is_late in zip(plan.due_ns(0), late, strict=False):
+        assert release.at_ns(due_ns) == due_ns
+        now_ns = max(now_ns, due_ns + is_late * jitter_ns)
+        release.left(now_ns)

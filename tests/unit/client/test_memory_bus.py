@@ -9,7 +9,7 @@ import giusto
 import giusto.errors
 from giusto import Drop, Matchedness, Miss, Need, Offer, Violation
 from giusto.client import Lost, Report, Restored
-from giusto.config import BrokerConfig
+from giusto.config import BrokerConfig, Guarantee
 from giusto.testing import MemoryBus
 
 
@@ -272,3 +272,9 @@ def test_the_same_program_gives_the_same_times_again() -> None:
     first = program()
     assert len(first) == 60
     assert program() == first
+
+
+def test_contracts_cannot_be_kept_in_memory_and_it_says_so() -> None:
+    config = BrokerConfig(guarantee=Guarantee(store="contracts.db"))
+    with pytest.raises(giusto.errors.InvalidInput, match=r"guarantee\.store = contracts\.db: expected none"):
+        MemoryBus(config)
