@@ -146,6 +146,8 @@ class Desk:
     def _draw_up(self, draft: Draft, client: str, pattern: str, need: Need) -> None:
         """The contract of a subscription, if it is one: what its client comes back for, or a new one."""
         contracts = self._guarded.contracts
+        if need.max_latency_ns is None and not is_demanding(need):
+            return
         old = contracts.claimable(client, pattern, need)
         if old is not None and old.need == need:
             draft.contract = old
@@ -153,8 +155,7 @@ class Desk:
         if old is not None:
             draft.replaced = old
             draft.ask_no_more(old, old.topics)
-        if need.max_latency_ns is not None or is_demanding(need):
-            draft.contract = Contract(contracts.new_key(client, pattern), client, pattern, need)
+        draft.contract = Contract(contracts.new_key(client, pattern), client, pattern, need)
 
     def _guard_all(self, draft: Draft, topics: list[Topic], pattern: str) -> None:
         assert draft.contract is not None

@@ -26,7 +26,7 @@ class Keeping:
 
     def write(self, draft: Draft, known: Callable[[str], bool]) -> None:
         """Keep what comes, forget what goes; raises `NotKept`. A `known` contract is kept already."""
-        added, gone = self._added(draft, known), _gone(draft)
+        added, gone = self._added(draft, known), _gone(draft) + self._usual_shares(draft.topics.values())
         if self._store is not None and (added or gone):
             self._store.change(added, map(name_of, gone))
 
@@ -64,6 +64,10 @@ class Keeping:
     def _shares(self, topics: Iterable[Allotted]) -> list[Kept]:
         """What is not as the configuration says."""
         return [KeptShare(one.topic, one.share) for one in topics if one.share != self._share(one.topic)]
+
+    def _usual_shares(self, topics: Iterable[Allotted]) -> list[Kept]:
+        """What is as the configuration says again."""
+        return [KeptShare(one.topic, one.share) for one in topics if one.share == self._share(one.topic)]
 
 
 def _gone(draft: Draft) -> list[Kept]:

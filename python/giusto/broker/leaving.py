@@ -53,9 +53,10 @@ class Leaving:
         self.left([subscription.pattern])
 
     def goodbye(self, client: Client) -> None:
-        """A client leaves for good: nothing is kept for it."""
+        """A client leaves for good: nothing that it had is kept. What still waits for one of its name is."""
         for contract in self._guarded.contracts.of_client(client.name):
-            self._drop(contract)
+            if contract.until_ns is None:
+                self._drop(contract)
         for held in self._guarded.holdings.of(client.name):
             if held.until_ns is None:
                 self._part(held, self._linger_ns(held.topic))

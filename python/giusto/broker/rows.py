@@ -60,7 +60,8 @@ def name_of(kept: Kept) -> str:
         case KeptNeed():
             return f"need {kept.key}"
         case KeptOffer():
-            return f"offer {kept.client} {kept.topic}"
+            # Names may have blanks: the length says where the first one ends.
+            return f"offer {len(kept.client)} {kept.client} {kept.topic}"
         case KeptShare():
             return f"share {kept.topic}"
 

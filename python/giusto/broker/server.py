@@ -43,7 +43,7 @@ class Broker:
         self.failure: BaseException | None = None
         self.costs = basis.costs_of(self.config)
         store = self.config.guarantee.store
-        self._store = None if store is None else Store(store)
+        self._store = None if store is None else Store(store, alone=True)
         self._plane = _core.Plane(
             **self.config.engine_options(),
             **self.config.plane_options(),

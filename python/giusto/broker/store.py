@@ -6,9 +6,11 @@ row that is not as it was written is left out and named. A file that is no store
 
 from __future__ import annotations
 
+import fcntl
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import IO
 
 from giusto.broker.rows import Kept, Row, kept_in, row_of
 from giusto.errors import InvalidInput, NotKept
@@ -27,11 +29,15 @@ _INSERT = "INSERT INTO kept (name, body, digest) VALUES (?, ?, ?)"
 
 
 class Store:
-    """The contracts of one broker. `remarks` are what was found wrong when it was opened."""
+    """The contracts of one broker. `remarks` are what was found wrong when it was opened.
 
-    def __init__(self, path: str | Path) -> None:
+    One that is `alone` refuses a file that another has opened so: two brokers would undo each other's rows.
+    """
+
+    def __init__(self, path: str | Path, *, alone: bool = False) -> None:
         self.path = Path(path)
         self.remarks: list[str] = []
+        self._lock = self._claim() if alone else None
         self._database = self._open()
 
     def load(self) -> list[Kept]:
@@ -56,6 +62,24 @@ class Store:
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def _claim(self) -> IO[bytes]:
+        """A lock that goes with the process, however that ends."""
+        beside = self.path.with_name(f"{self.path.name}.lock")
+        try:
+            lock = beside.open("ab")
+        except OSError as error:
+            expected = f"a file that can be written, in a directory that exists ({error.strerror})"
+            raise InvalidInput("guarantee.store", self.path, expected) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            expected = "a file of its own for each broker: another one has this"
+            raise InvalidInput("guarantee.store", self.path, expected) from None
+        return lock
 
     def _write(self, rows: Sequence[Row], gone: Sequence[str]) -> None:
         try:

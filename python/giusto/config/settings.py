@@ -72,7 +72,7 @@ MTEP = {
 GUARANTEE = {
     "calibration": Setting(kinds.path, "file of `giusto calibrate`; none: costs meant to be too high"),
     "store": Setting(kinds.path, "file that keeps contracts over a restart; none: they are not kept"),
-    "tolerance": _time("0ns", "by how much messages may come closer together than offered"),
+    "tolerance": _time("1us", "by how much messages may come closer together than offered"),
     "reserve": _time("0ns", "how long a contract waits for a client that went without a goodbye"),
     "slice": _time("1us", "how long other traffic is served before guarded messages are looked for again"),
     "stall": Setting(

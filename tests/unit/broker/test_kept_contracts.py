@@ -181,3 +181,23 @@ def test_if_the_data_plane_refuses_what_was_kept_before_is_kept_still(path: Path
         assert isinstance(bench.ask(2, Subscribe(id=3, pattern="alarm", need=need))[-1], Failed)
     assert sorted(names(path)) == before
     assert len(bench.control.guarded.book.supplies) == len(bench.control.guarded.book.demands) == 1
+
+
+def test_a_share_that_is_as_configured_again_is_not_kept(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    under_contract(bench)
+    bench.ask(1, Allot(id=2, topic="alarm", share=ShareTerms(weight=50)))
+    assert "KeptShare" in names(path)
+    bench.ask(1, Allot(id=3, topic="alarm", share=ShareTerms()))
+    assert "KeptShare" not in names(path)
+
+
+def test_a_plain_subscription_does_not_take_the_place_of_a_contract_that_waits(path: Path) -> None:
+    under_contract(Bench(store=Store(path)))
+    bench = Bench(store=Store(path))
+    bench.client(9, "nurse")
+    bench.ask(9, Subscribe(id=1, pattern="alarm"))
+    assert "KeptNeed" in names(path)
+    answer = bench.ask(9, Subscribe(id=2, pattern="alarm", need=NEED))[-1]
+    assert isinstance(answer, Subscribed)
+    assert len(bench.control.guarded.contracts.by_key) == 1

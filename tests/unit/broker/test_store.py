@@ -142,3 +142,17 @@ def test_no_byte_of_a_row_can_change_unnoticed(place: int, change: int) -> None:
     assert kept_in(row) == NEED
     assert kept_in(row._replace(body=bytes(body))) is None
     assert kept_in(row._replace(name=row.name + "x")) is None
+
+
+def test_a_broker_has_its_store_alone(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    first = Store(path, alone=True)
+    with pytest.raises(InvalidInput, match="another one has this"):
+        Store(path, alone=True)
+    first.close()
+    Store(path, alone=True).close()
+
+
+def test_names_with_blanks_are_not_mixed_up() -> None:
+    one, other = KeptOffer("a", "b c", OfferTerms()), KeptOffer("a b", "c", OfferTerms())
+    assert name_of(one) != name_of(other)
