@@ -125,11 +125,12 @@ class Desk:
         about = self._guarded.commit(draft)
         if draft.contract is not None and subscription is not None:
             self._guarded.contracts.arrive(draft.contract, subscription)
+        # With the share that it was admitted with from its first guarded message on.
+        set_shares(self._plane, self._registry, self._guarded.book, about)
         topics = self._registry.topics
         guarding = [topics[name].number for name in draft.guarding if name in topics]
         for first in range(0, len(guarding), AT_ONCE):
             self._plane.guard(guarding[first : first + AT_ONCE], True)
-        set_shares(self._plane, self._registry, self._guarded.book, about)
 
     # --- putting a draft together
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from giusto.broker.plane import Plane
 from giusto.broker.registry import Registry, Topic
@@ -24,6 +24,8 @@ class Topics:
         self._registry = registry
         self._config = config
         self._due: list[Topic] = []
+        self.is_promised: Callable[[str], bool] = lambda name: False
+        """Whether something is promised on a topic: then it is not forgotten."""
         for name in config.named_topics:
             self.declare(name, kept=True)
 
@@ -57,6 +59,7 @@ class Topics:
             self._forget(due)
 
     def _forget(self, topics: Sequence[Topic]) -> None:
+        topics = [topic for topic in topics if not self.is_promised(topic.name)]
         gone = set(self._plane.forget([topic.number for topic in topics]))
         for topic in topics:
             if topic.number in gone:

@@ -201,3 +201,13 @@ def test_a_plain_subscription_does_not_take_the_place_of_a_contract_that_waits(p
     answer = bench.ask(9, Subscribe(id=2, pattern="alarm", need=NEED))[-1]
     assert isinstance(answer, Subscribed)
     assert len(bench.control.guarded.contracts.by_key) == 1
+
+
+def test_a_topic_on_which_something_is_promised_is_not_forgotten(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    under_contract(bench)
+    flow = next(iter(bench.control.registry.clients[1].flows))
+    bench.ask(1, Unadvertise(id=2, flow=flow))
+    for _ in range(3):
+        bench.control.forget_vacant()
+    assert "alarm" in bench.control.registry.topics

@@ -82,3 +82,14 @@ def test_urgent_topics_are_admitted_that_no_fixed_share_could_admit() -> None:
             grant(book, contract(f"log {i}", supply(f"client {i}", f"log {i}"), max_latency_ns=100 * MS))
         urgent = contract("alarm", supply("pump", "alarm"), max_latency_ns=MS)
         assert (book.decide(urgent) is None) == holds
+
+
+def test_a_topic_with_a_deadline_but_without_a_promise_is_behind_all_others(book: Book) -> None:
+    share = ShareTerms(period_ns=1_000, deadline_ns=1_000)
+    flood = Change(topics=(Allotted(topic="a", share=share),), supplies=(supply("x", "a", burst=800),))
+    (wanted,) = book.shares(flood)
+    assert wanted.share.deadline_ns is not None
+    assert wanted.share.deadline_ns > 10**15
+    grant(book, flood)
+    (promised,) = book.shares(Change(demands=(demand("a", 500 * MS),)))
+    assert promised.share.deadline_ns == 1_000

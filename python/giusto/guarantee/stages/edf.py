@@ -96,7 +96,7 @@ class Edf:
     def deadline_ns(self, record: Record) -> int:
         """D: from the arrival at the socket to the flush."""
         share = record.allotted.share if record.allotted else ShareTerms()
-        if share.deadline_ns is not None:
+        if share.deadline_ns is not None and record.promise_ns is not None:
             return share.deadline_ns
         left_ns = self.left_ns(record)
         return LONGEST_NS if left_ns is None else min(max(1, left_ns), LONGEST_NS)
