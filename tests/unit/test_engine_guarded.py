@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from giusto import _core
-from giusto.errors import InvalidInput, Unknown
+from giusto.errors import InvalidInput, StoreFull, Unknown
 
 INPUTS = [name for name, _ in _core.input_policies()]
 OUTPUTS = ["fifo", "priority", "lrt", "mtep"]
@@ -178,3 +178,17 @@ def test_a_share_that_does_not_fit_beside_the_guarded_ones_is_refused_as_a_whole
 def test_a_topic_that_is_not_there_cannot_be_guarded(engine: _core.Engine) -> None:
     with pytest.raises(Unknown):
         engine.guard(3, True)
+
+
+def test_a_store_that_the_rest_has_filled_has_room_for_guarded_messages() -> None:
+    engine = _core.Engine(message_capacity=10)
+    rest, guarded = engine.declare("rest"), engine.declare("guarded")
+    engine.guard(guarded, True)
+    flood = engine.advertise(engine.connect("flooder"), rest, capacity=1_000)
+    alarm = engine.advertise(engine.connect("monitor"), guarded, min_sep_ns=1_000_000, burst=2)
+    for _ in range(10):
+        engine.publish(0, flood, b"x")
+    with pytest.raises(StoreFull):
+        engine.publish(0, flood, b"x")
+    engine.publish(0, alarm, b"SpO2 low")
+    assert engine.counters(guarded)["ingested"] == 1

@@ -10,7 +10,7 @@
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::lane::{Blocks, Lane};
-use crate::store::{Entry, MessageId, QUANTA_MAX, Store};
+use crate::store::{Entry, MESSAGES_MAX, MessageId, QUANTA_MAX, Store};
 
 /// Priorities inside a topic: 0 (normal) to 7 (most urgent).
 pub const PRIORITIES: u8 = 8;
@@ -210,7 +210,33 @@ impl Queues {
     /// Enters a message at the end of its flow's queue.
     #[inline]
     pub fn push(&mut self, now: Nanos, flow: FlowId, priority: u8, frame: &[u8]) -> Result<Pushed, Rejected> {
-        let quanta = self.accept(flow, priority, frame)?;
+        let has_room = !self.store.is_full();
+        self.enter(now, flow, priority, frame, has_room)
+    }
+
+    /// The same for a message that was promised its place: what others have stored does not keep it out.
+    #[inline]
+    pub fn push_promised(
+        &mut self,
+        now: Nanos,
+        flow: FlowId,
+        priority: u8,
+        frame: &[u8],
+    ) -> Result<Pushed, Rejected> {
+        let has_room = self.store.len() < MESSAGES_MAX;
+        self.enter(now, flow, priority, frame, has_room)
+    }
+
+    #[inline]
+    fn enter(
+        &mut self,
+        now: Nanos,
+        flow: FlowId,
+        priority: u8,
+        frame: &[u8],
+        has_room: bool,
+    ) -> Result<Pushed, Rejected> {
+        let quanta = self.accept(flow, priority, frame, has_room)?;
         let id = self.store.insert(Entry { flow, priority, quanta, ingress_ns: now }, frame);
         self.flows[flow.index()].waiting += 1;
         self.waiting += 1;
@@ -219,13 +245,13 @@ impl Queues {
 
     /// The quanta that the message will take, if it may enter now.
     #[inline]
-    fn accept(&self, flow: FlowId, priority: u8, frame: &[u8]) -> Result<u32, Rejected> {
+    fn accept(&self, flow: FlowId, priority: u8, frame: &[u8], has_room: bool) -> Result<u32, Rejected> {
         let size_bytes = self.check(flow, priority, frame)?;
         let entry = &self.flows[flow.index()];
         if entry.waiting >= entry.capacity {
             return Err(Rejected::Full { flow, capacity: u32::from(entry.capacity) });
         }
-        if self.store.is_full() {
+        if !has_room {
             return Err(Rejected::StoreFull { flow, capacity: self.store.capacity() });
         }
         let content_bytes = size_bytes.saturating_sub(self.header_bytes);

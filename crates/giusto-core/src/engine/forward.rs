@@ -104,8 +104,10 @@ impl Engine {
                 return Err(IngestError::Policed(flow));
             }
         }
-        let priority = if class == Class::Guarded { 0 } else { priority };
-        Ok(self.queues.push(now, flow, priority, frame)?)
+        Ok(match class {
+            Class::Guarded => self.queues.push_promised(now, flow, 0, frame)?,
+            Class::Rest => self.queues.push(now, flow, priority, frame)?,
+        })
     }
 
     /// Writes the topic and the publisher into a frame that is on its way to subscribers.
