@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
+
+# A shell starts what it runs in the background deaf to Ctrl-C, and all that this starts would be deaf too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def whole_number(name: str, default: int) -> int:
