@@ -182,3 +182,13 @@ def test_samples_come_with_the_time_for_which_the_thread_was_away() -> None:
     for whole_ns, away_ns in found.values():
         assert len(whole_ns) == len(away_ns) == 5
         assert all(0 <= away <= whole for whole, away in zip(whole_ns, away_ns, strict=True))
+
+
+def test_work_of_which_nothing_was_seen_in_its_time_is_tried_again_for_longer() -> None:
+    def slow_to_warm_up(task: Task, slice_ns: int) -> Measured:
+        is_seen = task.name != "hop" or slice_ns >= 100_000_000
+        return {task.name: ([1_000], [0]) if is_seen else ([], [])}
+
+    findings = Findings()
+    list(run(10_000_000, 100, slow_to_warm_up, findings))
+    assert "hop" in {work.kind for work in findings.samples}
