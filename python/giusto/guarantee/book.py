@@ -165,8 +165,6 @@ class Book:
 
     def turn_over(self, before: Record, after: Record) -> None:
         """One record."""
-        if before.is_guarded:
-            self.stage.drop(before)
         for client, stream in before.streams.items():
             if after.streams.get(client) is not stream or after.is_guarded != before.is_guarded:
                 self.load.drop(before, stream)
@@ -175,9 +173,15 @@ class Book:
             if before.streams.get(client) is not stream or after.is_guarded != before.is_guarded:
                 self.load.put(after, stream)
                 self.flows.setdefault(client, set()).add(after.name)
-        if after.is_guarded:
-            self.stage.put(after)
+        if is_another(before, after):
+            self.stage.swap(before, after)
         self.promises += len(after.demands) - len(before.demands)
         self.records[after.name] = after
         if after.is_empty:
             del self.records[after.name]
+
+
+def is_another(before: Record, after: Record) -> bool:
+    """Whether a topic differs in anything that a stage looks at: most demands ask for less than others."""
+    same = before.allotted == after.allotted and before.streams is after.streams
+    return not same or before.promise_ns != after.promise_ns

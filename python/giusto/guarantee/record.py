@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from giusto.guarantee.model import Allotted, Demand, Setting, Supply
 from giusto.guarantee.stream import Stream
@@ -11,12 +12,16 @@ from giusto.guarantee.stream import Stream
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Never changed, only replaced; `streams` by client, `demands` by (key, client)."""
+    """Never changed, only replaced; `streams` by client, `demands` by (key, client).
+
+    `made` is what was made of the streams alone: it is kept for as long as they stay the same.
+    """
 
     name: str
     allotted: Allotted | None = None
     streams: Mapping[str, Stream] = field(default_factory=dict)
     demands: Mapping[tuple[str, str], Demand] = field(default_factory=dict)
+    made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_guarded(self) -> bool:
@@ -47,17 +52,21 @@ class Record:
             client: Stream.of(stream.supply, setting, changed.fanout)
             for client, stream in self.streams.items()
         }
-        return replace(changed, streams=streams)
+        return changed.with_streams(streams)
+
+    def with_streams(self, streams: Mapping[str, Stream]) -> Record:
+        """With other publishers."""
+        return replace(self, streams=streams, made={})
 
     def with_supply(self, supply: Supply, setting: Setting) -> Record:
         """With one publisher more."""
         stream = Stream.of(supply, setting, self.fanout)
-        return replace(self, streams={**self.streams, supply.client: stream})
+        return self.with_streams({**self.streams, supply.client: stream})
 
     def without_supply(self, supply: Supply) -> Record:
         """With one publisher less."""
         streams = {client: stream for client, stream in self.streams.items() if client != supply.client}
-        return replace(self, streams=streams)
+        return self.with_streams(streams)
 
     def with_demand(self, demand: Demand) -> Record:
         """With one promise more."""

@@ -69,7 +69,10 @@ class Task(NamedTuple):
 
 
 class Edf:
-    """The tasks by deadline, with their promises."""
+    """The tasks by deadline, with their promises; `load` is Σ ρFs.
+
+    `broken` are topics whose deadline is later than their promises, `sparse` those with tags too far apart.
+    """
 
     is_common = True
 
@@ -77,6 +80,8 @@ class Edf:
         self.setting = setting
         self.tasks: list[Task] = []
         self.broken: set[str] = set()
+        self.sparse: set[str] = set()
+        self.load = 0
         self.topics = 0
 
     def check(self, record: Record) -> None:
@@ -110,39 +115,44 @@ class Edf:
         spread_ns = spread(together, record) if together else 0
         return budget_ns(self.setting, record.promise_ns, size_bytes) - spread_ns
 
+    def swap(self, before: Record, after: Record) -> None:
+        """What goes is taken out before what comes."""
+        if before.is_guarded:
+            self.drop(before)
+        if after.is_guarded:
+            self.put(after)
+
     def put(self, record: Record) -> None:
         """One topic more; without a promise it is later than all others and in nobody's way."""
         self.topics += 1
         left_ns, deadline_ns = self.left_ns(record), self.deadline_ns(record)
         if left_ns is None or not record.streams:
             return
-        insort(self.tasks, task_of(record, deadline_ns))
+        task = task_of(record, deadline_ns)
+        self.load += task.load
+        insort(self.tasks, task)
         if deadline_ns > left_ns:
             self.broken.add(record.name)
+        if task.is_too_far_apart:
+            self.sparse.add(record.name)
 
     def drop(self, record: Record) -> None:
         """One topic less."""
         self.topics -= 1
         self.broken.discard(record.name)
+        self.sparse.discard(record.name)
         if record.promise_ns is not None and record.streams:
-            task = task_of(record, self.deadline_ns(record))
-            del self.tasks[bisect_left(self.tasks, task)]
+            place = bisect_left(self.tasks, (self.deadline_ns(record), record.name))
+            self.load -= self.tasks.pop(place).load
 
     def overloaded(self, delay: Delay) -> Breach | None:
         """Σ ρFs against what is left of the time, and tags no farther apart than messages."""
-        if not self.tasks:
-            return None
-        for task in self.tasks:
-            if task.is_too_far_apart:
-                return Breach("", task.topic)
+        if self.sparse:
+            return Breach("", min(self.sparse))
         left, whole = delay.pace.left
-        heaviest = max(self.tasks, key=lambda task: task.load)
-        return Breach("", heaviest.topic) if self.load * whole >= left * ONE else None
-
-    @property
-    def load(self) -> int:
-        """Σ ρFs."""
-        return sum(task.load for task in self.tasks)
+        if not self.tasks or self.load * whole < left * ONE:
+            return None
+        return Breach("", max(self.tasks, key=lambda task: task.load).topic)
 
     def late(self, delay: Delay) -> Breach | None:
         """A promise shorter than the deadline; else (E2), and (E1) where that fails."""

@@ -10,6 +10,7 @@ two ticks closer than the exact ones.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from giusto.errors import InvalidInput
 from giusto.guarantee.blocking import Delay
@@ -84,33 +85,40 @@ class Fair(Shelved[tuple[int, int]]):
         if not isinstance(deadline, int) or not 0 <= deadline <= TICKS // rate:
             raise InvalidInput("share.virtual_deadline", deadline, f"0 to 1/rate, {TICKS // rate} ticks")
 
-    def put(self, record: Record) -> None:
-        """One topic more."""
-        together = Together.of(record)
-        self.topics[rate_of(record)] += 1
-        self.services[rate_of(record)] += together.quantum_ns if together else 0
-        self.lumps_ns += together.lump_ns if together else 0
-        if together and record.promise_ns is not None:
-            self.keep(kind_of(record), together.quanta, self.lane(record, together))
+    def kind(self, record: Record) -> tuple[int, int]:
+        """Topics of one rate and deadline have one t_c."""
+        return rate_of(record), deadline_of(record)
 
-    def drop(self, record: Record) -> None:
-        """One topic less."""
+    def swap(self, before: Record, after: Record) -> None:
+        """What goes is taken out before what comes."""
+        if before.is_guarded:
+            self.count(before, -1)
+        if after.is_guarded:
+            self.count(after, 1)
+        for record, change in ((before, self.forget), (after, self.keep)):
+            if record.is_guarded and record.promise_ns is not None:
+                for quanta, lane in self.lanes(record, record.promise_ns):
+                    change(self.kind(record), quanta, lane)
+
+    def count(self, record: Record, sign: int) -> None:
+        """A topic more, or less."""
         together, rate = Together.of(record), rate_of(record)
-        self.topics[rate] -= 1
-        self.services[rate] -= together.quantum_ns if together else 0
-        self.lumps_ns -= together.lump_ns if together else 0
+        self.topics[rate] += sign
+        self.services[rate] += sign * together.quantum_ns if together else 0
+        self.lumps_ns += sign * together.lump_ns if together else 0
         if self.topics[rate] == 0:
             del self.topics[rate], self.services[rate]
-        if together and record.promise_ns is not None:
-            self.forget(kind_of(record), together.quanta, self.lane(record, together))
 
-    def lane(self, record: Record, together: Together) -> Lane:
+    def lanes(self, record: Record, promise_ns: int) -> Iterable[tuple[int, Lane]]:
+        """One for the topic, if somebody publishes on it."""
+        together = Together.of(record)
+        return [(together.quanta, self.lane(record, together, promise_ns))] if together else []
+
+    def lane(self, record: Record, together: Together, promise_ns: int) -> Lane:
         """Of a topic."""
         first = together.burst // ONE
-        promise_ns = budget_ns(self.setting, record.promise_ns or 0, together.size_bytes)
-        return Lane(
-            "", record.name, first, first + SPAN, True, together.rate, promise_ns, together.arrival_ns
-        )
+        left_ns = budget_ns(self.setting, promise_ns, together.size_bytes)
+        return Lane("", record.name, first, first + SPAN, True, together.rate, left_ns, together.arrival_ns)
 
     def curve(self, kind: tuple[int, int]) -> Curve:
         """Of one rate and deadline."""
@@ -121,8 +129,8 @@ class Fair(Shelved[tuple[int, int]]):
         together = Together.of(record)
         if together is None:
             return None
-        lane = self.lane(record, together)
-        return self.curve(kind_of(record)).response(lane, delay, together.quanta, "V2")
+        lane = self.lane(record, together, 0)
+        return self.curve(self.kind(record)).response(lane, delay, together.quanta, "V2")
 
     def topic_share(self, record: Record) -> float:
         """r_k / Σ r."""
@@ -131,8 +139,3 @@ class Fair(Shelved[tuple[int, int]]):
     def client_share(self, record: Record, stream: Stream) -> float:
         """What the flow itself brings: within a topic nobody has a part of his own."""
         return stream.serve_load / ONE
-
-
-def kind_of(record: Record) -> tuple[int, int]:
-    """Topics of one rate and deadline have one t_c."""
-    return rate_of(record), deadline_of(record)

@@ -6,7 +6,7 @@ A policy says which curve a kind has; promises are kept on shelves by kind and t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 from giusto.guarantee.blocking import Delay
@@ -68,8 +68,16 @@ class Shelved(ABC, Generic[Kind]):
         return None
 
     @abstractmethod
+    def kind(self, record: Record) -> Kind:
+        """Of the lanes of a topic."""
+
+    @abstractmethod
     def curve(self, kind: Kind) -> Curve:
         """As it is now."""
+
+    @abstractmethod
+    def lanes(self, record: Record, promise_ns: int) -> Iterable[tuple[int, Lane]]:
+        """The lanes of a topic if so much were promised, with the quanta of their messages."""
 
     def keep(self, kind: Kind, quanta: int, lane: Lane) -> None:
         """A promise more."""
@@ -97,3 +105,17 @@ class Shelved(ABC, Generic[Kind]):
             for (kind, quanta), shelf in self.shelves.items()
         )
         return next((breach for breach in found if breach is not None), None)
+
+    def needed_ns(self, records: Iterable[Record], delay: Delay) -> int | None:
+        """The least promise that holds for all flows of these topics; None if nobody publishes on them."""
+        shelves: dict[tuple[Kind, int], Shelf] = {}
+        for record in records:
+            for quanta, lane in self.lanes(record, 0):
+                shelves.setdefault((self.kind(record), quanta), Shelf()).add(lane)
+        return max(
+            (
+                shelf.excess_ns(*self.curve(kind).completions(delay, quanta))
+                for (kind, quanta), shelf in shelves.items()
+            ),
+            default=None,
+        )

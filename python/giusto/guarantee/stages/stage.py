@@ -36,11 +36,8 @@ class Stage(Protocol):
     def check(self, record: Record) -> None:
         """`InvalidInput` if the share of the topic means nothing."""
 
-    def put(self, record: Record) -> None:
-        """A guarded topic more."""
-
-    def drop(self, record: Record) -> None:
-        """A guarded topic less: the same record as was put."""
+    def swap(self, before: Record, after: Record) -> None:
+        """A topic is another one now. What is not guarded does not count; `before` is what came last time."""
 
     def overloaded(self, delay: Delay) -> Breach | None:
         """A promise to a lane that brings more than it is sure to be served."""
