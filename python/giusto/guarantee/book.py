@@ -20,7 +20,7 @@ from giusto.guarantee.model import Allotted, Bound, Change, Demand, Objection, R
 from giusto.guarantee.objections import Case
 from giusto.guarantee.parts import parts_of
 from giusto.guarantee.record import Record
-from giusto.guarantee.search import nearest
+from giusto.guarantee.search import Search
 from giusto.guarantee.setting import check_setting
 from giusto.guarantee.stages.stage import Response
 from giusto.guarantee.stream import Stream
@@ -97,8 +97,23 @@ class Book:
         return self.stage.wanted(record) if record and record.allotted else None
 
     def nearest(self, change: Change) -> Nearest:
-        """What could be granted instead of the change."""
-        return nearest(self, change)
+        """What could be granted instead of a change that is refused."""
+        return Search(self, change).nearest()
+
+    def needed_ns(self, topics: Iterable[str]) -> int | None:
+        """The least that could be promised on these topics as things are; None if nothing can be."""
+        delay = self.load.delay(self.rest)
+        if delay is None:
+            return None
+        names = {name for name in topics if name in self.records}
+        needed_ns = self.stage.needed_ns([self.records[name] for name in names], delay) or 1
+        try:
+            for client, _ in self.slow(delay):
+                slow = (self.bound(client, topic).total_ns for topic in self.flows[client] & names)
+                needed_ns = max(needed_ns, *slow, 1)
+        except Overload:
+            return None
+        return needed_ns
 
     def bound(self, client: str, topic: str) -> Bound:
         """Of a flow on a guarded topic, as things are; `Overload` if it has none."""
@@ -165,20 +180,29 @@ class Book:
 
     def turn_over(self, before: Record, after: Record) -> None:
         """One record."""
-        for client, stream in before.streams.items():
-            if after.streams.get(client) is not stream or after.is_guarded != before.is_guarded:
-                self.load.drop(before, stream)
-                self.flows[client].discard(before.name)
-        for client, stream in after.streams.items():
-            if before.streams.get(client) is not stream or after.is_guarded != before.is_guarded:
-                self.load.put(after, stream)
-                self.flows.setdefault(client, set()).add(after.name)
+        if before.streams is not after.streams or before.is_guarded != after.is_guarded:
+            self.turn_flows(before, after)
         if is_another(before, after):
             self.stage.swap(before, after)
         self.promises += len(after.demands) - len(before.demands)
         self.records[after.name] = after
         if after.is_empty:
             del self.records[after.name]
+
+    def turn_flows(self, before: Record, after: Record) -> None:
+        """The flows of one record."""
+        stays = before.is_guarded == after.is_guarded
+        for client, stream in before.streams.items():
+            other = after.streams.get(client)
+            if other is None or not stays:
+                self.load.drop(before, stream)
+                self.flows[client].discard(before.name)
+            elif other is not stream:
+                self.load.exchange(after, stream, other)
+        for client, stream in after.streams.items():
+            if client not in before.streams or not stays:
+                self.load.put(after, stream)
+                self.flows.setdefault(client, set()).add(after.name)
 
 
 def is_another(before: Record, after: Record) -> bool:

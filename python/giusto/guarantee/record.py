@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from giusto.guarantee.model import Allotted, Demand, Setting, Supply
@@ -14,13 +14,15 @@ from giusto.guarantee.stream import Stream
 class Record:
     """Never changed, only replaced; `streams` by client, `demands` by (key, client).
 
-    `made` is what was made of the streams alone: it is kept for as long as they stay the same.
+    `promise_ns` is the least of what was promised. `made` is what was made of the streams alone: it is kept
+    for as long as they stay the same.
     """
 
     name: str
     allotted: Allotted | None = None
     streams: Mapping[str, Stream] = field(default_factory=dict)
     demands: Mapping[tuple[str, str], Demand] = field(default_factory=dict)
+    promise_ns: int | None = None
     made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -34,18 +36,13 @@ class Record:
         return self.allotted is None and not self.streams and not self.demands
 
     @property
-    def promise_ns(self) -> int | None:
-        """The least of what was promised."""
-        return min((demand.max_latency_ns for demand in self.demands.values()), default=None)
-
-    @property
     def fanout(self) -> int:
         """How many clients get a message."""
         return 0 if self.allotted is None else self.allotted.fanout
 
     def with_allotted(self, allotted: Allotted | None, setting: Setting) -> Record:
         """With another share or fanout, or not guarded any more."""
-        changed = replace(self, allotted=allotted)
+        changed = Record(self.name, allotted, self.streams, self.demands, self.promise_ns, self.made)
         if changed.fanout == self.fanout:
             return changed
         streams = {
@@ -56,7 +53,7 @@ class Record:
 
     def with_streams(self, streams: Mapping[str, Stream]) -> Record:
         """With other publishers."""
-        return replace(self, streams=streams, made={})
+        return Record(self.name, self.allotted, streams, self.demands, self.promise_ns)
 
     def with_supply(self, supply: Supply, setting: Setting) -> Record:
         """With one publisher more."""
@@ -70,9 +67,17 @@ class Record:
 
     def with_demand(self, demand: Demand) -> Record:
         """With one promise more."""
-        return replace(self, demands={**self.demands, (demand.key, demand.client): demand})
+        asked_ns = demand.max_latency_ns
+        least_ns = asked_ns if self.promise_ns is None else min(asked_ns, self.promise_ns)
+        return self.with_demands({**self.demands, (demand.key, demand.client): demand}, least_ns)
 
     def without_demand(self, demand: Demand) -> Record:
         """With one promise less."""
         gone = (demand.key, demand.client)
-        return replace(self, demands={key: kept for key, kept in self.demands.items() if key != gone})
+        demands = {key: kept for key, kept in self.demands.items() if key != gone}
+        least_ns = min((kept.max_latency_ns for kept in demands.values()), default=None)
+        return self.with_demands(demands, least_ns)
+
+    def with_demands(self, demands: Mapping[tuple[str, str], Demand], promise_ns: int | None) -> Record:
+        """With other promises."""
+        return Record(self.name, self.allotted, self.streams, demands, promise_ns, self.made)

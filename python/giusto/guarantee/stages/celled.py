@@ -6,7 +6,8 @@ A change of a topic touches the flows that it is about, not all others on the to
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import is_
 
 from giusto.guarantee.blocking import Delay
 from giusto.guarantee.model import Setting
@@ -52,7 +53,7 @@ class Celled(Shelved[Kind]):
             if not stays:
                 self.enter(after)
             self.count_some(after, differing(after, before, stays), 1)
-        self.swap_lanes(before, after, stays and before.promise_ns == after.promise_ns)
+        self.swap_lanes(before, after)
 
     def count_some(self, record: Record, streams: Iterable[Stream], sign: int) -> None:
         """Flows that come or go, in the cells."""
@@ -62,12 +63,14 @@ class Celled(Shelved[Kind]):
             lumps_ns += stream.lump_ns
         self.count(record, sign * cell_ns, sign * lumps_ns)
 
-    def swap_lanes(self, before: Record, after: Record, stays: bool) -> None:
-        """The flows that come and go, among the promises."""
+    def swap_lanes(self, before: Record, after: Record) -> None:
+        """The flows that come and go, among the promises; what a message costs makes no due another one."""
+        stays = before.is_guarded and after.is_guarded and before.promise_ns == after.promise_ns
+        stays = stays and weight_of(before) == weight_of(after)
         for record, other, change in ((before, after, self.forget), (after, before, self.keep)):
             if record.is_guarded and record.promise_ns is not None:
                 kind = self.kind(record)
-                streams = differing(record, other, stays)
+                streams = differing(record, other, stays, is_due_alike)
                 for quanta, lane in self.some_lanes(record, record.promise_ns, streams):
                     change(kind, quanta, lane)
 
@@ -89,11 +92,24 @@ class Celled(Shelved[Kind]):
         return self.curve(self.kind(record)).response(lane, delay, stream.quanta, "T4")
 
 
-def differing(record: Record, other: Record, stays: bool) -> Iterable[Stream]:
-    """The flows of a record that another does not have; all of them if the topic itself is another one."""
+def differing(
+    record: Record, other: Record, stays: bool, alike: Callable[[Stream, Stream], bool] = is_
+) -> Iterable[Stream]:
+    """The flows of a record that another has not alike; all of them if the topic itself is another one."""
     if not stays:
         return record.streams.values()
     if record.streams is other.streams:
         return ()
     there = other.streams
-    return (stream for client, stream in record.streams.items() if there.get(client) is not stream)
+    return [
+        stream
+        for client, stream in record.streams.items()
+        if client not in there or not alike(stream, there[client])
+    ]
+
+
+def is_due_alike(one: Stream, other: Stream) -> bool:
+    """Whether the messages of two flows come and are due at the same times."""
+    if one is other:
+        return True
+    return one.supply == other.supply and one.lag == other.lag and one.quanta == other.quanta

@@ -17,6 +17,7 @@ most D - min_{t >= D} (t - h(t)).
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from giusto.errors import InvalidInput, Overload
@@ -36,7 +37,9 @@ LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
 
 NEAREST_TAGS_NS = 1
 STEPS = 500
-"""Values of t that (E1) is looked at before the answer is no."""
+STEPS_LEAST = 10
+EVALUATIONS = 100_000
+"""Values of t that (E1) is looked at before the answer is no; fewer if there are many flows to evaluate."""
 
 
 class Task(NamedTuple):
@@ -75,6 +78,7 @@ class Edf:
     """
 
     is_common = True
+    has_given_shares = False
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -83,6 +87,11 @@ class Edf:
         self.sparse: set[str] = set()
         self.load = 0
         self.topics = 0
+
+    @property
+    def effort(self) -> int:
+        """A little for each topic, by (E1) more."""
+        return ceil_div(len(self.tasks), 4)
 
     def check(self, record: Record) -> None:
         """As in the core."""
@@ -185,7 +194,8 @@ class Edf:
         before_ns = common_ns(delay)
         first_ns = self.tasks[0].deadline_ns - before_ns
         t = self.horizon_ns(delay)
-        for _ in range(STEPS):
+        flows = sum(len(task.streams) for task in self.tasks)
+        for _ in range(min(STEPS, max(STEPS_LEAST, EVALUATIONS // flows))):
             demand_ns = sum(
                 task.demand_ns(t - task.deadline_ns + before_ns)
                 for task in self.tasks
@@ -207,6 +217,10 @@ class Edf:
         base_ns = delay.pace.line_ns(delay.reading_ns + max(0, ceil_div(constant, ONE)))
         left, whole = delay.pace.left
         return max(dues[-1][1], ceil_div(base_ns * left * ONE, left * ONE - whole * self.load))
+
+    def needed_ns(self, records: Iterable[Record], delay: Delay) -> int | None:
+        """Deadlines follow from promises: the bounds of the others alone say nothing."""
+        return None
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """D - min (t - h(t)), by (E2); D if only (E1) holds."""

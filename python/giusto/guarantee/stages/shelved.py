@@ -59,9 +59,15 @@ class Shelved(ABC, Generic[Kind]):
     """Promises by the kind of lane and the quanta of a message."""
 
     is_common = False
+    has_given_shares = True
 
     def __init__(self) -> None:
         self.shelves: dict[tuple[Kind, int], Shelf] = {}
+
+    @property
+    def effort(self) -> int:
+        """A little for each kind."""
+        return len(self.shelves)
 
     def wanted(self, record: Record) -> ShareTerms | None:
         """Shares are given, not found."""

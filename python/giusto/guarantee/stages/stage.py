@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from giusto.guarantee.blocking import Delay
@@ -28,10 +29,12 @@ class Stage(Protocol):
     """The guarded topics under one policy.
 
     `is_common`: what a slowly read connection waits for is counted for all, since its messages are ordered
-    together with those of the others by when they were read.
+    together with those of the others by when they were read. `has_given_shares`: how a topic is served does
+    not depend on what was promised on it.
     """
 
     is_common: bool
+    has_given_shares: bool
 
     def check(self, record: Record) -> None:
         """`InvalidInput` if the share of the topic means nothing."""
@@ -39,11 +42,18 @@ class Stage(Protocol):
     def swap(self, before: Record, after: Record) -> None:
         """A topic is another one now. What is not guarded does not count; `before` is what came last time."""
 
+    @property
+    def effort(self) -> int:
+        """What a look at all promises takes, in steps of about ten microseconds."""
+
     def overloaded(self, delay: Delay) -> Breach | None:
         """A promise to a lane that brings more than it is sure to be served."""
 
     def late(self, delay: Delay) -> Breach | None:
         """A promise that does not hold."""
+
+    def needed_ns(self, records: Iterable[Record], delay: Delay) -> int | None:
+        """The least promise that holds for all flows of these topics; None if nobody publishes on them."""
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """Of one flow; None if it brings more than it is sure to be served."""
