@@ -119,7 +119,7 @@ def test_a_shelf_finds_a_late_lane_if_there_is_one_whatever_came_and_went() -> N
             expected = plainly_late(lanes, done, line)
             found = shelf.late(done.__getitem__, line.__getitem__)
             assert found in expected if expected else found is None, label
-            excess_ns = shelf.excess_ns(done.__getitem__, line.__getitem__)
+            excess_ns, _ = shelf.excess(done.__getitem__, line.__getitem__)
             assert excess_ns == plain_excess_ns(lanes, done, line), label
             fastest = max(lane.rate for lane in lanes)
             assert shelf.faster(fastest, 1) is None, label

@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from giusto.errors import Nearest
+from giusto.errors import Nearest, Overload
 from giusto.guarantee.model import Change, Supply
 
 if TYPE_CHECKING:
@@ -74,8 +74,10 @@ class Search:
             return None
         if self.book.stage.has_given_shares:
             return self.confirmed_latency_ns()
+        delay = self.book.load.delay(self.book.rest)
         asked_ns = max(demand.max_latency_ns for demand in self.change.demands)
-        return self.least(lambda ns: self.holds(self.asking(ns)), asked_ns)
+        low_ns = max(asked_ns, delay.unread_ns) if delay else asked_ns
+        return self.least(lambda ns: self.holds(self.asking(ns)), low_ns)
 
     def confirmed_latency_ns(self) -> int | None:
         """The largest bound, if it can be promised."""
@@ -89,11 +91,15 @@ class Search:
         return needed_ns if is_granted else None
 
     def needed_ns(self) -> int | None:
-        """The largest bound on the topics that the change asks for; None if one of them has none."""
+        """The largest bound on the topics that the change asks for; None if one of their flows has none."""
         topics = {demand.topic for demand in self.change.demands}
-        with self.book.tried(self.asking(LONGEST_NS)):
-            found = self.book.needed_ns(topics)
-        return found if found is not None and found <= LONGEST_NS else None
+        try:
+            with self.book.tried(self.asking(LONGEST_NS)):
+                found = self.book.worst_flow(topics)
+        except Overload:
+            return None
+        needed_ns = 1 if found is None else max(1, found.total_ns)
+        return needed_ns if needed_ns <= LONGEST_NS else None
 
     def asking(self, max_latency_ns: int) -> Change:
         """The change with another latency."""

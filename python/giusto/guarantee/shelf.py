@@ -3,6 +3,9 @@
 A lane of burst σ and rate ρ keeps its promise if, for all n, completion(n) <= promise + ((n-σ)/ρ)^+. The
 right side does not depend on anybody else, and the left side is the same for all lanes of one kind. So the
 least right side for each n is kept, and a change of the bus is tested against these, not lane by lane.
+
+The lanes of one topic have one promise. They are kept by themselves without it, as a bundle; on the shelf is
+what matters of the bundle, each due later by the promise.
 """
 
 from __future__ import annotations
@@ -119,6 +122,23 @@ class Shelf:
     def __bool__(self) -> bool:
         return bool(self.rates)
 
+    def hang(self, bundle: Shelf, promise_ns: int) -> None:
+        """What matters of a bundle that does not change while it hangs here."""
+        self.known = None
+        rate, owner = bundle.rates.least()
+        self.rates.add(owner, rate)
+        for mine, theirs in zip((self.dues, self.tails), bundle.stairs, strict=True):
+            for stair in theirs:
+                put_in(mine, stair.n, stair.owner, promise_ns + stair.due_ns)
+
+    def unhang(self, bundle: Shelf) -> None:
+        """A bundle that hangs here."""
+        self.known = None
+        self.rates.remove(bundle.rates.least()[1])
+        for mine, theirs in zip((self.dues, self.tails), bundle.stairs, strict=True):
+            for stair in theirs:
+                take_out(mine, stair.n, stair.owner)
+
     def add(self, lane: Lane) -> None:
         """One lane more."""
         owner = lane.owner
@@ -156,11 +176,11 @@ class Shelf:
         near, far = self.stairs
         return first_late(near, completion) or first_late(far, line)
 
-    def excess_ns(self, completion: Completion, line: Completion) -> int:
-        """By how much the latest of all lanes is done later than it is due; below 0 if it is earlier."""
+    def excess(self, completion: Completion, line: Completion) -> tuple[int, Breach]:
+        """By how much a lane is done later than it is due, at most, and which; below 0 if it is earlier."""
         near, far = self.stairs
         every = [(stair, completion) for stair in near] + [(stair, line) for stair in far]
-        return max(done_ns(stair.n) - stair.due_ns for stair, done_ns in every)
+        return max((done_ns(stair.n) - stair.due_ns, stair.owner) for stair, done_ns in every)
 
 
 def put_in(dues: Piles, n: int, owner: Breach, due_ns: int) -> None:

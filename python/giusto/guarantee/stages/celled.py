@@ -63,28 +63,12 @@ class Celled(Shelved[Kind]):
             lumps_ns += stream.lump_ns
         self.count(record, sign * cell_ns, sign * lumps_ns)
 
-    def swap_lanes(self, before: Record, after: Record) -> None:
-        """The flows that come and go, among the promises; what a message costs makes no due another one."""
-        stays = before.is_guarded and after.is_guarded and before.promise_ns == after.promise_ns
-        stays = stays and weight_of(before) == weight_of(after)
-        for record, other, change in ((before, after, self.forget), (after, before, self.keep)):
-            if record.is_guarded and record.promise_ns is not None:
-                kind = self.kind(record)
-                streams = differing(record, other, stays, is_due_alike)
-                for quanta, lane in self.some_lanes(record, record.promise_ns, streams):
-                    change(kind, quanta, lane)
-
-    def lanes(self, record: Record, promise_ns: int) -> Iterable[tuple[int, Lane]]:
+    def lanes(self, record: Record, other: Record) -> Iterator[tuple[int, Lane]]:
         """One for each flow."""
-        return self.some_lanes(record, promise_ns, record.streams.values())
-
-    def some_lanes(
-        self, record: Record, promise_ns: int, streams: Iterable[Stream]
-    ) -> Iterator[tuple[int, Lane]]:
-        """Those of some flows."""
         weight = weight_of(record)
-        for stream in streams:
-            yield stream.quanta, flow_lane(weight, promise_ns, stream, self.setting)
+        stays = other.is_guarded and weight == weight_of(other)
+        for stream in differing(record, other, stays, is_due_alike):
+            yield stream.quanta, flow_lane(weight, 0, stream, self.setting)
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """(T4) of one flow."""

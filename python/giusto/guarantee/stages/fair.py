@@ -95,10 +95,7 @@ class Fair(Shelved[tuple[int, int]]):
             self.count(before, -1)
         if after.is_guarded:
             self.count(after, 1)
-        for record, change in ((before, self.forget), (after, self.keep)):
-            if record.is_guarded and record.promise_ns is not None:
-                for quanta, lane in self.lanes(record, record.promise_ns):
-                    change(self.kind(record), quanta, lane)
+        self.swap_lanes(before, after)
 
     def count(self, record: Record, sign: int) -> None:
         """A topic more, or less."""
@@ -109,16 +106,18 @@ class Fair(Shelved[tuple[int, int]]):
         if self.topics[rate] == 0:
             del self.topics[rate], self.services[rate]
 
-    def lanes(self, record: Record, promise_ns: int) -> Iterable[tuple[int, Lane]]:
+    def lanes(self, record: Record, other: Record) -> Iterable[tuple[int, Lane]]:
         """One for the topic, if somebody publishes on it."""
         together = Together.of(record)
-        return [(together.quanta, self.lane(record, together, promise_ns))] if together else []
+        if together is None or (other.is_guarded and are_due_alike(together, Together.of(other))):
+            return []
+        return [(together.quanta, self.lane(record, together))]
 
-    def lane(self, record: Record, together: Together, promise_ns: int) -> Lane:
+    def lane(self, record: Record, together: Together) -> Lane:
         """Of a topic."""
         first = together.burst // ONE
-        left_ns = budget_ns(self.setting, promise_ns, together.size_bytes)
-        return Lane("", record.name, first, first + SPAN, True, together.rate, left_ns, together.arrival_ns)
+        due_ns = budget_ns(self.setting, 0, together.size_bytes)
+        return Lane("", record.name, first, first + SPAN, True, together.rate, due_ns, together.arrival_ns)
 
     def curve(self, kind: tuple[int, int]) -> Curve:
         """Of one rate and deadline."""
@@ -129,7 +128,7 @@ class Fair(Shelved[tuple[int, int]]):
         together = Together.of(record)
         if together is None:
             return None
-        lane = self.lane(record, together, 0)
+        lane = self.lane(record, together)
         return self.curve(self.kind(record)).response(lane, delay, together.quanta, "V2")
 
     def topic_share(self, record: Record) -> float:
@@ -139,3 +138,11 @@ class Fair(Shelved[tuple[int, int]]):
     def client_share(self, record: Record, stream: Stream) -> float:
         """What the flow itself brings: within a topic nobody has a part of his own."""
         return stream.serve_load / ONE
+
+
+def are_due_alike(one: Together, other: Together | None) -> bool:
+    """Whether the messages of two topics come and are due at the same times."""
+    if other is None:
+        return False
+    comes = one.burst == other.burst and one.rate == other.rate
+    return comes and one.quanta == other.quanta and one.size_bytes == other.size_bytes

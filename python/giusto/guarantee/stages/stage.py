@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from giusto.guarantee.blocking import Delay
@@ -23,6 +22,13 @@ class Response(NamedTuple):
     work_ns: int
     arrival_ns: int
     label: str
+
+
+class Worst(NamedTuple):
+    """The largest response of all flows of a topic, with their links, and whose it is."""
+
+    total_ns: int
+    client: str
 
 
 class Stage(Protocol):
@@ -52,8 +58,8 @@ class Stage(Protocol):
     def late(self, delay: Delay) -> Breach | None:
         """A promise that does not hold."""
 
-    def needed_ns(self, records: Iterable[Record], delay: Delay) -> int | None:
-        """The least promise that holds for all flows of these topics; None if nobody publishes on them."""
+    def worst(self, record: Record, delay: Delay) -> Worst | None:
+        """The largest of a topic that somebody publishes; None if one of its flows has none."""
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """Of one flow; None if it brings more than it is sure to be served."""
