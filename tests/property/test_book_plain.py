@@ -8,8 +8,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, gcd
 
+import pytest
 from bounds_simulation import seeds
+from test_book_changes import MODES, POLICIES, answers, draw_change, settings
 
+from giusto.errors import Overload
+from giusto.guarantee.book import Book
+from giusto.guarantee.model import Bound
 from giusto.guarantee.shelf import Breach, Lane, Shelf
 from giusto.guarantee.stages.smooth import Places
 from giusto.guarantee.stages.twrr import Cells, Cycle
@@ -126,6 +131,29 @@ def test_a_shelf_finds_a_late_lane_if_there_is_one_whatever_came_and_went() -> N
             assert shelf.faster(fastest - 1, 1) in {one.owner for one in lanes if one.rate == fastest}, label
             late += bool(expected)
     assert late
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_worst_of_some_topics_is_the_largest_bound_of_all_their_flows(policy: str, mode: str) -> None:
+    compared = 0
+    for label, rng in seeds(20):
+        book = Book(settings(policy, mode))
+        for _ in range(15):
+            change = draw_change(rng, book)
+            if book.decide(change) is None:
+                book.commit(change)
+            topics = [topic for topic, share in book.topics.items() if rng.random() < 0.7 and share]
+            bounds = [bound for flow, bound in answers(book).items() if flow[1] in topics]
+            found = [bound.total_ns if isinstance(bound, Bound) else None for bound in bounds]
+            if None in found:
+                with pytest.raises(Overload):
+                    book.worst(topics)
+            else:
+                worst = book.worst(topics)
+                assert (worst.total_ns if worst else None) == max(found, default=None), label
+                compared += len(found) > 1
+    assert compared
 
 
 def test_a_shelf_keeps_no_more_than_a_few_times_what_is_on_it() -> None:

@@ -6,10 +6,13 @@ decides what comes, the exit lets go what ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from giusto.broker.contracts import Contract, Contracts
 from giusto.broker.draft import Draft
 from giusto.broker.holdings import Holdings
 from giusto.broker.registry import Registry
+from giusto.broker.renewal import Renewal
 from giusto.broker.tree import TopicTree
 from giusto.config import BrokerConfig
 from giusto.errors import Overload
@@ -22,7 +25,9 @@ from giusto.protocol import ShareTerms
 class Guarded:
     """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more."""
 
-    def __init__(self, registry: Registry, config: BrokerConfig, book: Book) -> None:
+    def __init__(
+        self, registry: Registry, config: BrokerConfig, book: Book, clock: Callable[[], int]
+    ) -> None:
         self.book = book
         self.contracts = Contracts()
         self.holdings = Holdings()
@@ -33,7 +38,7 @@ class Guarded:
         self._registry = registry
         self._config = config
         self._shares: dict[str, ShareTerms] = {}
-        self._moved: dict[Contract, None] = {}
+        self._renewal = Renewal(book, self.contracts, clock)
 
     # --- what is known
 
@@ -73,8 +78,11 @@ class Guarded:
 
     def bound_ns(self, topic: str) -> int | None:
         """The largest bound on a topic, if it is guarded."""
-        bounds = (self.bound(one.client, topic) for one in self.holdings.on(topic))
-        return max((bound.total_ns for bound in bounds if bound is not None), default=None)
+        try:
+            worst = self.book.worst_on(topic) if topic in self.topics else None
+        except Overload:
+            return None
+        return None if worst is None else worst.total_ns
 
     def bound(self, client: str, topic: str) -> Bound | None:
         """The bound of a flow; none if its topic is not guarded, or if nobody needs one and none exists."""
@@ -85,20 +93,16 @@ class Guarded:
 
     def promise_ns(self, topic: str) -> int | None:
         """The tightest promise on a topic, if it is guarded."""
-        if topic not in self.topics:
-            return None
-        promised = (one.promise_ns for one in self.contracts.promising(topic))
-        return min((each for each in promised if each is not None), default=None)
+        record = self.book.records.get(topic)
+        return record.promise_ns if record is not None and topic in self.topics else None
 
     def client_share(self, client: str) -> float | None:
         """θ: the part of the time that the guarded flows of a client are sure of."""
-        bounds = (self.bound(client, one.topic) for one in self.holdings.of(client))
-        return next((float(bound.client_share) for bound in bounds if bound is not None), None)
+        return self.book.client_share(client)
 
     def take_moved(self) -> list[Contract]:
-        """Live contracts on whose topics publishers came or went since the last call."""
-        moved, self._moved = self._moved, {}
-        return [one for one in moved if one.subscription is not None and one.promise_ns is not None]
+        """Live contracts whose verdict may be another one than was told: as many as a turn may have."""
+        return self._renewal.take()
 
     def rest_beside(self, draft: Draft) -> Rest:
         """The traffic that is not guarded now, and will not be, with what may wait of flows that ended."""
@@ -129,7 +133,7 @@ class Guarded:
         self._commit_contracts(draft)
         flows = {held.topic for held in (*draft.holdings.values(), *draft.ended)}
         for topic in flows:
-            self._moved.update(dict.fromkeys(self.contracts.covering(topic)))
+            self._renewal.move(self.contracts.covering(topic))
         return flows | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
 
     def _commit_topics(self, draft: Draft) -> None:
