@@ -17,6 +17,7 @@ from giusto.errors import Overload
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Bound, Change, Demand, Supply
 from giusto.guarantee.shelf import Breach, Lane, Shelf
+from giusto.guarantee.smooth import spread
 from giusto.guarantee.stages import smooth as smooth_stage
 from giusto.guarantee.stages.smooth import Places, Smooth
 from giusto.guarantee.stages.twrr import Cells, Cycle
@@ -80,6 +81,24 @@ def test_the_latency_of_a_table_by_drift_is_that_of_its_longest_runs() -> None:
         before = sorted(rng.sample(range(cycle_ns), own))
         found = Places(before, cycle_ns, empty_ns).latency_ns
         assert found == plain_latency_ns(before, cycle_ns, empty_ns), label
+
+
+def plain_spread(share: Sequence[int]) -> list[int]:
+    """Credit by credit: all grow by their shares, the first of the richest is served and pays for a cycle."""
+    credit, order = [0] * len(share), []
+    for _ in range(sum(share)):
+        credit = [have + v for have, v in zip(credit, share, strict=True)]
+        served = credit.index(max(credit))
+        credit[served] -= sum(share)
+        order.append(served)
+    return order
+
+
+def test_a_table_by_groups_is_the_table_by_topics() -> None:
+    for label, rng in seeds(CASES):
+        most = rng.choice([2, 5, 30])
+        share = [rng.randint(1, most) for _ in range(rng.randint(1, 14))]
+        assert list(spread(tuple(share))) == plain_spread(share), label
 
 
 def draw_lane(rng: random.Random, number: int) -> Lane:
