@@ -209,12 +209,15 @@ class Desk:
     def _decided(self, draft: Draft) -> Draft:
         """The draft, if every contract holds with it; raises `Refused`."""
         guarded = self._guarded
-        change = guarded.change(draft, larger(guarded.rest, draft.asks))
+        rest = larger(guarded.rest, draft.asks)
+        change = guarded.change(draft, rest)
         objection = None if change == Change() else guarded.book.decide(change)
         if objection is not None:
             # Other traffic may have become less since it was last looked at.
-            change = guarded.change(draft, larger(guarded.rest_beside(draft), draft.asks))
-            objection = guarded.book.decide(change)
+            less = larger(guarded.rest_beside(draft), draft.asks)
+            if less != rest:
+                change = guarded.change(draft, less)
+                objection = guarded.book.decide(change)
         if objection is not None:
             search = Search(guarded.book, change)
             own = objection.own and draft.contract is not None

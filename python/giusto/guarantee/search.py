@@ -28,8 +28,8 @@ LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
 STEPS = 4_000
 """Of one search."""
 STEPS_ALWAYS = 10
-STEPS_PER_TOPIC = 5
-STEPS_PER_FLOW = 5
+STEPS_PER_TOPIC = 4
+STEPS_PER_FLOW = 2
 """What a decision takes at least, and for each topic and flow that it is about."""
 PRECISION = 1 << 10
 

@@ -61,6 +61,15 @@ def test_the_example_of_s3_on_a_bus() -> None:
     assert c.why == "latency"
 
 
+def test_a_refusal_that_is_about_very_many_flows_says_that_nothing_was_looked_for() -> None:
+    bus = MemoryBus(config=BrokerConfig(guarantee=Guarantee(tolerance_ns=1_000_000_000)))
+    for number in range(360):
+        bus.advertise(f"ward/{number}", Offer(min_sep="10s", max_size=16))
+    error = refused(bus.connect(name="nurse").subscribe, "ward/+", Need(max_latency="1us"))
+    assert (error.why, error.nearest) == ("latency", None)
+    assert "so many flows" in error.reason
+
+
 def test_the_nearest_is_granted_and_one_nanosecond_less_is_not() -> None:
     bus = MemoryBus()
     bus.advertise("alarm", ALARM)
