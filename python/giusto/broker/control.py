@@ -68,7 +68,7 @@ class Control:
         self._topics.is_promised = lambda name: name in self.guarded.topics
         keeping = Keeping(store, config.share)
         reserve_ns = config.guarantee.reserve_ns
-        desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns)
+        desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns, clock)
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
         if store is not None:
             restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)

@@ -6,7 +6,7 @@ after it agreed (`conclude`). What changes nothing that is guarded costs next to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -36,13 +36,20 @@ class Desk:
     """Where requests are decided. `tolerance_ns` is added to the jitter of every flow."""
 
     def __init__(
-        self, plane: Plane, registry: Registry, guarded: Guarded, keeping: Keeping, tolerance_ns: int
+        self,
+        plane: Plane,
+        registry: Registry,
+        guarded: Guarded,
+        keeping: Keeping,
+        tolerance_ns: int,
+        clock: Callable[[], int],
     ) -> None:
         self._plane = plane
         self._registry = registry
         self._guarded = guarded
         self._keeping = keeping
         self._tolerance_ns = tolerance_ns
+        self._clock = clock
 
     # --- what is asked
 
@@ -201,7 +208,7 @@ class Desk:
 
     def _count(self, draft: Draft, flow: Offered, until_ns: int | None = None) -> None:
         new = holding(flow.publisher, flow.topic, flow.offer, self._tolerance_ns, until_ns)
-        draft.count(new, self._guarded.holdings.get(new.client, new.topic))
+        draft.count(new, self._guarded.holdings.get(new.client, new.topic), self._clock())
 
     # --- deciding
 

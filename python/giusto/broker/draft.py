@@ -28,15 +28,21 @@ class Draft:
     asks: Rest = REST_LEAST
     rest: Rest | None = None
 
-    def count(self, new: Holding, old: Holding | None) -> None:
+    def count(self, new: Holding, old: Holding | None, now_ns: int) -> None:
         """A flow counts from now on, in the place of what counted for it before."""
         place = (new.client, new.topic)
         if place in self.holdings:
             return
-        if old is None or old.until_ns is not None or old.supply != new.supply:
+        if old is None:
             self.holdings[place] = new
-            self.before += [] if old is None else [old]
-        if old is not None and old.supply != new.supply:
+        elif old.until_ns is not None or old.offer != new.offer:
+            self.replace(old, new.after(old, now_ns))
+
+    def replace(self, old: Holding, new: Holding) -> None:
+        """A flow counts in another way from now on."""
+        self.holdings[new.client, new.topic] = new
+        self.before.append(old)
+        if old.supply != new.supply:
             self.ended.append(old)
 
     def ask(self, contract: Contract, topic: str) -> None:

@@ -81,7 +81,8 @@ class Leaving:
     def has_due(self) -> bool:
         """Whether time alone will change something."""
         guarded = self._guarded
-        return bool(guarded.contracts.away or guarded.holdings.away or guarded.releasing)
+        holdings = guarded.holdings
+        return bool(guarded.contracts.away or holdings.away or holdings.wide or guarded.releasing)
 
     def tend(self) -> None:
         """Let go what has been kept long enough."""
@@ -91,6 +92,8 @@ class Leaving:
             self._recount(contract.pattern)
         for held in self._guarded.holdings.expired(now_ns):
             self._end(held)
+        for held in self._guarded.holdings.settled(now_ns):
+            self._narrow(held)
         self.release()
 
     def release(self) -> None:
@@ -110,7 +113,8 @@ class Leaving:
     def _part(self, held: Holding, after_ns: int) -> None:
         """A publisher has gone. What it had on a guarded topic counts for some time."""
         if held.topic in self._guarded.topics:
-            self._guarded.holdings.depart(held, self._clock() + after_ns)
+            now_ns = self._clock()
+            self._guarded.holdings.depart(held, now_ns + after_ns, now_ns + self._linger_ns(held.topic))
         else:
             self._ended(Draft(ended=[held]))
 
@@ -120,6 +124,14 @@ class Leaving:
         if not self._guarded.is_urgent(held.client):
             beside = [one for one in self._guarded.holdings.of(held.client) if one.until_ns is None]
             self._ended(Draft(ended=[one for one in beside if one.topic not in self._guarded.topics]))
+
+    def _narrow(self, held: Holding) -> None:
+        """What a flow took the place of has gone: it counts as it is. What is kept of it is the same."""
+        draft = Draft()
+        draft.replace(held, replace(held, wide=None))
+        if self._guarded.book.decide(self._guarded.change(draft, self._guarded.rest)) is None:
+            about = self._guarded.commit(draft)
+            set_shares(self._plane, self._registry, self._guarded.book, about)
 
     def _drop(self, contract: Contract) -> None:
         self._guarded.releasing.update(contract.topics)

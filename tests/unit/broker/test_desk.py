@@ -453,3 +453,46 @@ def test_status_has_bound_promise_and_share() -> None:
     assert isinstance(verdict, Granted)
     assert (topic.bound_ns, topic.promise_ns) == (verdict.bound_ns, 5_000_000)
     assert {client.name: client.share for client in status.clients} == {"monitor": 1.0, "nurse": None}
+
+
+def test_who_offers_anew_counts_as_both_offers_until_the_messages_of_the_old_one_are_out() -> None:
+    bus = MemoryBus(name="monitor")
+    publisher = bus.advertise("alarm", Offer(min_sep="10ms", burst=5, max_size=256))
+    bus.connect(name="nurse").subscribe("alarm", SOON)
+    publisher.unadvertise()
+    bus.advertise("alarm", Offer(min_sep="5ms", burst=1, max_size=100, jitter="1ms"))
+    (wide,) = guarded_of(bus).book.supplies
+    assert (wide.count, wide.period_ns, wide.burst, wide.size_bytes) == (1, 5_000_000, 5, 256)
+    assert wide.jitter_ns == 3_000_000
+    bus.clock.advance("1s")
+    (own,) = guarded_of(bus).book.supplies
+    assert (own.count, own.period_ns, own.burst, own.size_bytes) == (1, 5_000_000, 1, 100)
+    assert not bus._world._control.leaving.has_due
+
+
+def test_who_comes_back_after_its_messages_are_out_counts_as_its_new_offer_alone() -> None:
+    bus = MemoryBus(BrokerConfig(guarantee=Guarantee(reserve_ns=60_000_000_000)), name="watcher")
+    bus.subscribe("alarm", SOON)
+    first = bus.connect(name="monitor", reconnect=False)
+    first.advertise("alarm", Offer(min_sep="10ms", burst=5, max_size=256))
+    first.break_connection()
+    bus.clock.advance("1s")
+    bus.connect(name="monitor").advertise("alarm", Offer(min_sep="10ms", max_size=100))
+    (own,) = guarded_of(bus).book.supplies
+    assert (own.burst, own.size_bytes) == (1, 100)
+
+
+def test_a_publisher_cannot_get_a_full_bucket_by_offering_anew_or_connecting_again() -> None:
+    bus = MemoryBus(name="watcher")
+    received = bus.subscribe("alarm", SOON)
+    for burst in (20, 21, 20, 21):
+        client = bus.connect(name="monitor")
+        for more in (0, 1):
+            publisher = client.advertise("alarm", Offer(rate="1/s", burst=burst + more, max_size=100))
+            for _ in range(20):
+                publisher.publish(b"now")
+            bus.clock.advance(0)
+            publisher.unadvertise()
+        client.close()
+    # One more is earned with the tolerance in the jitter of the policer at most.
+    assert 22 <= received.available() <= 23

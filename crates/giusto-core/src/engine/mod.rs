@@ -12,6 +12,7 @@
 
 mod class;
 mod counters;
+mod debts;
 mod delivery;
 mod forward;
 mod losses;
@@ -36,6 +37,7 @@ pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
 pub use view::Views;
 
 use class::{Ready, Stages};
+use debts::Debts;
 use delivery::Deliveries;
 use losses::Losses;
 use tables::Tables;
@@ -103,6 +105,9 @@ pub struct Engine {
     ready: Ready,
     ready_guarded: Ready,
     losses: Losses,
+    debts: Debts,
+    /// The latest instant at which a message came in.
+    now: Nanos,
 }
 
 #[derive(Debug, Default)]
@@ -139,6 +144,8 @@ impl Engine {
             ready: Ready::default(),
             ready_guarded: Ready::default(),
             losses: Losses::default(),
+            debts: Debts::default(),
+            now: Nanos::MIN,
         })
     }
 
