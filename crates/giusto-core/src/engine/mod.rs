@@ -13,6 +13,7 @@
 mod class;
 mod counters;
 mod delivery;
+mod departure;
 mod forward;
 mod losses;
 mod primitives;
@@ -30,6 +31,7 @@ use crate::record::Columns;
 
 pub use counters::Counters;
 pub use delivery::Delivery;
+pub use departure::Effort;
 pub use forward::{IngestError, Quantum, Step};
 pub use losses::{Cause, Loss};
 pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};

@@ -69,6 +69,7 @@ impl Engine {
         let entry = Client {
             name: name.into(),
             gone: false,
+            muted: false,
             live_flows: 0,
             pending: 0,
             overflowed: false,
@@ -85,37 +86,6 @@ impl Engine {
         self.tables.clients.insert(entry);
         self.tables.client_names.insert(name.into(), id);
         Ok(id)
-    }
-
-    /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
-    /// published is still forwarded.
-    pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        self.retire(id)?;
-        self.abandon(id);
-        if let Some(client) = self.tables.clients.get_mut(id.0) {
-            client.gone = true;
-            self.tables.client_names.remove(&client.name);
-        }
-        self.overflowed.retain(|&client| client != id);
-        self.ready.clients.retain(|&client| client != id);
-        self.ready_guarded.clients.retain(|&client| client != id);
-        self.tables.forget_client(id);
-        Ok(())
-    }
-
-    /// Ends all flows and subscriptions of a client that will disconnect; what waits for it can still be taken.
-    pub fn retire(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        let client = self.tables.client_mut(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
-        let (flows, subscriptions) = (client.flows.clone(), std::mem::take(&mut client.subscriptions));
-        for subscription in subscriptions {
-            self.unsubscribe(subscription)?;
-        }
-        for (_, flow) in flows {
-            if self.queues.owner(flow).is_some() {
-                self.unadvertise(flow)?;
-            }
-        }
-        Ok(())
     }
 
     /// A topic exists from now on.
@@ -276,14 +246,23 @@ impl Engine {
 
     /// A subscription ends. What already waits for its client is still delivered.
     pub fn unsubscribe(&mut self, id: SubscriptionId) -> Result<(), ChangeError> {
+        self.end_subscription(id)?;
+        let client = self.tables.subscriptions.get(id.0).map(|entry| entry.client);
+        if let Some(client) = client.and_then(|client| self.tables.clients.get_mut(client.0)) {
+            client.subscriptions.retain(|&other| other != id);
+        }
+        self.tables.forget_subscription(id);
+        Ok(())
+    }
+
+    /// The same, but for the list of its client and its number.
+    pub(super) fn end_subscription(&mut self, id: SubscriptionId) -> Result<(), ChangeError> {
         self.matcher.unsubscribe(id)?;
         let Some(entry) = self.tables.subscriptions.get_mut(id.0) else { return Ok(()) };
         entry.gone = true;
         if let Some(client) = self.tables.clients.get_mut(entry.client.0) {
             client.with_terms -= usize::from(entry.terms.is_some());
-            client.subscriptions.retain(|&other| other != id);
         }
-        self.tables.forget_subscription(id);
         Ok(())
     }
 

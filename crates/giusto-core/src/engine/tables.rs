@@ -82,6 +82,8 @@ pub(super) struct Client {
     pub(super) name: Box<str>,
     /// Gone; kept only until its flows are drained.
     pub(super) gone: bool,
+    /// It gets nothing more: it is about to go.
+    pub(super) muted: bool,
     /// Flows that are open or have messages left.
     pub(super) live_flows: u32,
     /// Deliveries of what it has published that wait for other clients.

@@ -143,8 +143,7 @@ impl Hub {
     /// Sends a control frame, in order with all that was sent before; but names of topics and sources go before what has not
     /// gone out. One that does not read them is closed.
     pub fn send(&mut self, now: Nanos, id: ConnId, body: &[u8]) -> Result<(), ChangeError> {
-        let conn =
-            self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
+        let conn = self.conns.get(id).filter(|conn| !conn.is_leaving()).ok_or_else(|| unknown(id))?;
         if conn.outbox.len() + body.len() > OUTBOX_BYTES_MAX {
             self.part_at_once(now, id, code::SLOW, "too slow: control frames are not read");
             return Ok(());
@@ -166,7 +165,7 @@ impl Hub {
 
     /// Sends what waits, then an error frame (a goodbye if `code` is 0), and lets the connection go.
     pub fn close(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) -> Result<(), ChangeError> {
-        self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
+        self.conns.get(id).filter(|conn| !conn.is_leaving()).ok_or_else(|| unknown(id))?;
         self.part(now, id, code, text);
         Ok(())
     }
