@@ -50,7 +50,7 @@ impl Memory {
         for conn in self.hub.expire(self.now, usize::MAX) {
             self.hang_up(self.now, conn, "did not close in time");
         }
-        self.hub.see_all_off();
+        self.hub.finish_all();
         let stepped = self.hub.step(self.now);
         self.hub.gather(self.now);
         stepped
@@ -71,12 +71,12 @@ impl Memory {
         self.advance(now);
         self.partial.remove(&conn);
         self.hub.hang_up(conn, reason);
-        self.hub.see_all_off();
+        self.hub.finish_all();
     }
 
     /// What the control plane has not been told yet.
     pub fn events(&mut self) -> Vec<Event> {
-        self.hub.see_all_off();
+        self.hub.finish_all();
         self.hub.events().into()
     }
 

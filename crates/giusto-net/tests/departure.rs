@@ -2,7 +2,8 @@
 
 mod wire;
 
-use giusto_core::engine::{Effort, Need};
+use giusto_core::effort::Effort;
+use giusto_core::engine::Need;
 use giusto_core::input::Share;
 use giusto_net::hub::{Event, Hub, HubConfig};
 use wire::*;
@@ -18,7 +19,7 @@ fn guarded_hub() -> Hub {
 
 /// How many portions it takes until nothing is left to give back.
 fn portions(hub: &mut Hub) -> usize {
-    let portion = || hub.has_departures().then(|| hub.see_off(Effort::units(UNITS)));
+    let portion = || hub.has_unfinished().then(|| hub.finish_some(Effort::units(UNITS)));
     std::iter::from_fn(portion).count()
 }
 

@@ -1,55 +1,29 @@
 //! How a client goes: it gets nothing more at once, and what it had is given back in portions.
 //!
 //! A client may have thousands of subscriptions, flows and messages. Whoever drives the engine chooses how much of them
-//! ends at a time, in units of [`Effort`], so that no single action grows with the client.
+//! ends at a time, so that no single action grows with the client.
 
+use crate::effort::Effort;
 use crate::engine::Engine;
 use crate::error::ChangeError;
 use crate::id::{ClientId, Nanos};
 use crate::record::Outcome;
 
-/// Work that may be done at once: a unit is about what one topic costs that has to be looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort(usize);
-
 /// Units of the end of a flow.
-const FLOW: usize = 8;
+pub const FLOW_UNITS: usize = 8;
 /// Units of the end of a subscription, beside its topics.
 const SUBSCRIPTION: usize = 16;
 /// Units of a message that is abandoned, beside the subscriptions that it is for.
 const MESSAGE: usize = 4;
-
-impl Effort {
-    /// As much as there is to do.
-    pub const ALL: Self = Self(usize::MAX);
-
-    /// So many units.
-    pub fn units(units: usize) -> Self {
-        Self(units)
-    }
-
-    /// Whether nothing is left.
-    pub fn is_spent(self) -> bool {
-        self.0 == 0
-    }
-
-    /// The end of a flow.
-    pub fn spend_flow(&mut self) {
-        self.spend(FLOW);
-    }
-
-    /// Work has been done; the last piece may be larger than what was left.
-    pub(crate) fn spend(&mut self, units: usize) {
-        self.0 = self.0.saturating_sub(units);
-    }
-}
 
 impl Engine {
     /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
     /// published is still forwarded.
     pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
         self.mute(id)?;
-        self.disconnect_some(id, &mut Effort::ALL.clone()).map(drop)
+        self.disconnect_some(id, &mut Effort::ALL.clone())?;
+        self.spread_some(&mut Effort::ALL.clone());
+        Ok(())
     }
 
     /// Nothing more is queued for the client. What waits for it can still be taken, until it is disconnected.
@@ -64,14 +38,13 @@ impl Engine {
         while !effort.is_spent() {
             let client = self.tables.client_mut(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
             if let Some((_, flow)) = client.flows.pop() {
-                effort.spend(FLOW);
+                effort.spend(FLOW_UNITS);
                 if self.queues.owner(flow).is_some() {
                     self.unadvertise(flow)?;
                 }
             } else if let Some(subscription) = client.subscriptions.pop() {
                 effort.spend(SUBSCRIPTION);
                 self.end_subscription(subscription)?;
-                self.tables.forget_subscription(subscription);
             } else {
                 return Ok(true);
             }

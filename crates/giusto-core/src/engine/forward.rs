@@ -194,7 +194,7 @@ impl Engine {
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
             let Some(client) = self.tables.clients.get_mut(entry.client.0) else { continue };
-            if client.muted {
+            if entry.gone || client.muted {
                 continue;
             }
             entry.pending += 1;

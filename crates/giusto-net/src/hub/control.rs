@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use giusto_core::effort::Effort;
 use giusto_core::engine::{Need, Offer, Views};
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::frame::Frame;
@@ -19,6 +20,9 @@ use crate::session::notice;
 const OUTBOX_BYTES_MAX: usize = 64 << 20;
 /// Bytes of control frames that a connection has to take before it is told what can wait.
 const UNREAD_BYTES: usize = 64 << 10;
+
+/// Work that is done in one call to tell topics of a subscription.
+const SPREAD_UNITS: usize = 256;
 
 impl Hub {
     /// The connection is a client from now on, whose data goes to and comes from `datagrams`, if given.
@@ -119,7 +123,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The connection receives what matches from now on.
+    /// The connection receives what matches from now on, all of it when [`Hub::spread`] says so.
     pub fn subscribe(
         &mut self,
         id: ConnId,
@@ -128,7 +132,9 @@ impl Hub {
         need: &Need,
     ) -> Result<SubscriptionId, ChangeError> {
         let client = self.client(id)?;
-        self.engine.subscribe(client, pattern, filter, need)
+        let subscription = self.engine.begin_subscribe(client, pattern, filter, need)?;
+        self.spread(subscription);
+        Ok(subscription)
     }
 
     /// A subscription of the connection ends; what already waits for it is still delivered.
@@ -137,7 +143,24 @@ impl Hub {
         if self.engine.subscriber(subscription) != Some(client) {
             return Err(ChangeError::unknown("subscription", subscription.0));
         }
-        self.engine.unsubscribe(subscription)
+        self.engine.begin_unsubscribe(subscription)?;
+        self.spread(subscription);
+        Ok(())
+    }
+
+    /// Whether all topics have been told of a subscription, or of its end.
+    pub fn is_spread(&self, subscription: SubscriptionId) -> bool {
+        self.engine.is_spread(subscription)
+    }
+
+    /// Tells topics of a subscription, or of its end: all at once, or some of them while something is guarded. Whether
+    /// all have been told.
+    pub fn spread(&mut self, subscription: SubscriptionId) -> bool {
+        if !self.engine.is_spread(subscription) {
+            let mut effort = if self.is_guarded() { Effort::units(SPREAD_UNITS) } else { Effort::ALL };
+            self.engine.spread_some(&mut effort);
+        }
+        self.engine.is_spread(subscription)
     }
 
     /// Sends a control frame, in order with all that was sent before; but names of topics and sources go before what has not

@@ -1,9 +1,10 @@
 //! How a connection goes: it is muted at once, and what its client had is given back in portions.
 //!
-//! While nothing is guarded all of it is given back at once. While something is, [`Hub::see_off`] does a bounded part
+//! While nothing is guarded all of it is given back at once. While something is, [`Hub::finish_some`] does a bounded part
 //! whenever the rest has its turn, and the control plane is told of the end when nothing is left.
 
-use giusto_core::engine::Effort;
+use giusto_core::effort::Effort;
+use giusto_core::engine::FLOW_UNITS;
 use giusto_core::frame::{Failure, Frame, LIMIT_BYTES};
 use giusto_core::id::{ClientId, FlowId, Nanos};
 
@@ -77,40 +78,41 @@ impl Hub {
         let _ = self.engine.mute(client);
         self.departures.push_back(Departure { conn: id, client, flows, for_good });
         if !self.is_guarded() {
-            self.see_all_off();
+            self.finish_all();
         }
     }
 
-    /// Whether clients that are gone still have something.
+    /// Whether clients that are gone still have something, or topics have to be told of subscriptions.
     #[inline]
-    pub fn has_departures(&self) -> bool {
-        !self.departures.is_empty()
+    pub fn has_unfinished(&self) -> bool {
+        !self.departures.is_empty() || self.engine.is_spreading()
     }
 
-    /// Gives back what clients that are gone had, all of it.
-    pub fn see_all_off(&mut self) {
-        while self.has_departures() {
-            self.see_off(Effort::ALL);
+    /// Gives back what clients that are gone had, and tells topics of subscriptions: all of it.
+    pub fn finish_all(&mut self) {
+        while self.has_unfinished() {
+            self.finish_some(Effort::ALL);
         }
     }
 
-    /// Gives back what clients that are gone had, as far as the effort goes.
-    pub fn see_off(&mut self, mut effort: Effort) {
+    /// The same as far as the effort goes.
+    pub fn finish_some(&mut self, mut effort: Effort) {
         while !effort.is_spent() {
-            let Some(mut departure) = self.departures.pop_front() else { return };
+            let Some(mut departure) = self.departures.pop_front() else { break };
             if self.give_back(&mut departure, &mut effort) {
                 self.end_departure(&departure);
             } else {
                 self.departures.push_front(departure);
             }
         }
+        self.engine.spread_some(&mut effort);
     }
 
     /// Whether all is given back.
     fn give_back(&mut self, departure: &mut Departure, effort: &mut Effort) -> bool {
         while !effort.is_spent() {
             let Some(flow) = departure.flows.pop() else { break };
-            effort.spend_flow();
+            effort.spend(FLOW_UNITS);
             let (served, _) = self.flows.end(flow);
             self.conns.get_mut(departure.conn).into_iter().for_each(|conn| conn.served += served);
             // The engine may give the number to others from now on.

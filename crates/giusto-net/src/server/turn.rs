@@ -192,7 +192,7 @@ impl Turner {
         }
         (self.rest, self.owes_rest) = (Rest::Read, false);
         while self.run_call() {}
-        self.hub.see_all_off();
+        self.hub.finish_all();
         let count = self.wait(timeout);
         self.hub.count_turn();
         let now = clock::now();
@@ -477,7 +477,7 @@ impl Turner {
             self.step(now, Nanos::MAX);
             self.flush(false);
             self.expire(now, usize::MAX);
-            self.hub.see_all_off();
+            self.hub.finish_all();
             self.shift();
         }
     }

@@ -82,6 +82,14 @@ impl PyDoor {
     ) -> PyResult<R> {
         self.ask(py, call)?.map_err(Raise::raise)
     }
+
+    /// Has all topics told of a subscription, or of its end, a few with each call.
+    fn spread(&self, py: Python<'_>, subscription: SubscriptionId, mut is_spread: bool) -> PyResult<()> {
+        while !is_spread {
+            is_spread = self.ask(py, move |hub, _| hub.spread(subscription))?;
+        }
+        Ok(())
+    }
 }
 
 /// The hub behind a lock.
@@ -222,8 +230,11 @@ impl PyDoor {
     ) -> PyResult<u32> {
         let filter = filter.map(parse_filter).transpose()?;
         let need = need.map(|need| need.0).unwrap_or_default();
-        let subscription =
-            self.change(py, move |hub, _| hub.subscribe(conn, &pattern, filter.as_ref(), &need))?;
+        let (subscription, is_spread) = self.change(py, move |hub, _| {
+            let subscription = hub.subscribe(conn, &pattern, filter.as_ref(), &need)?;
+            Ok((subscription, hub.is_spread(subscription)))
+        })?;
+        self.spread(py, subscription, is_spread)?;
         Ok(subscription.0)
     }
 
@@ -235,7 +246,11 @@ impl PyDoor {
         subscription: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let subscription = SubscriptionId(id("subscription", subscription)?);
-        self.change(py, move |hub, _| hub.unsubscribe(conn, subscription))
+        let is_spread = self.change(py, move |hub, _| {
+            hub.unsubscribe(conn, subscription)?;
+            Ok(hub.is_spread(subscription))
+        })?;
+        self.spread(py, subscription, is_spread)
     }
 
     /// Sends a control frame, in order with all calls before it, and does not wait; a connection that is gone gets none.

@@ -14,7 +14,7 @@
 //!
 //! So the rest makes a guarded message wait for one slice and one action at most, whatever it does.
 
-use giusto_core::engine::Effort;
+use giusto_core::effort::Effort;
 use giusto_core::id::Nanos;
 use rustix::event::epoll;
 
@@ -136,7 +136,7 @@ impl Turner {
             let acted = match self.rest {
                 Rest::Read => self.read_next(now),
                 Rest::Retry(left) => left > 0 && !self.hub.is_deaf() && self.retry_next(now, left),
-                Rest::Depart(left) => left > 0 && self.hub.has_departures() && self.depart_next(left),
+                Rest::Depart(left) => left > 0 && self.hub.has_unfinished() && self.depart_next(left),
                 Rest::Step(left) => left > 0 && self.step_next(now, left),
                 Rest::Gather => self.hub.ready_count() + self.hub.queued_count() > 0 && self.gather_next(now),
                 Rest::Flush(left) => left > 0 && self.flush_next(now, left),
@@ -202,7 +202,7 @@ impl Turner {
 
     fn depart_next(&mut self, left: usize) -> bool {
         self.rest = Rest::Depart(left - 1);
-        self.hub.see_off(Effort::units(DEPARTURE_UNITS));
+        self.hub.finish_some(Effort::units(DEPARTURE_UNITS));
         true
     }
 
@@ -236,6 +236,6 @@ impl Turner {
             || self.rest != Rest::Read
             || !self.ready.is_empty()
             || !self.calls.is_empty()
-            || self.hub.has_departures()
+            || self.hub.has_unfinished()
     }
 }

@@ -292,7 +292,7 @@ fn the_end_of_a_client_takes_as_many_slices_as_it_has_portions() {
     await_urgent(&mut rig, 1);
     rig.turner.read_urgent();
     let mut slices = 0;
-    while rig.turner.hub.has_departures() {
+    while rig.turner.hub.has_unfinished() {
         rig.turner.turn(true, Nanos::MAX);
         slices += 1;
     }
