@@ -21,8 +21,8 @@ const OUTBOX_BYTES_MAX: usize = 64 << 20;
 /// Bytes of control frames that a connection has to take before it is told what can wait.
 const UNREAD_BYTES: usize = 64 << 10;
 
-/// Work that is done in one call to tell topics of a subscription.
-const SPREAD_UNITS: usize = 256;
+/// Work that is done in one call beside what was asked for.
+const UNITS: usize = 256;
 
 impl Hub {
     /// The connection is a client from now on, whose data goes to and comes from `datagrams`, if given.
@@ -73,7 +73,9 @@ impl Hub {
 
     /// A topic that nobody publishes on is gone.
     pub fn forget(&mut self, topic: TopicId) -> Result<(), ChangeError> {
-        self.engine.forget(topic)
+        self.engine.forget(topic)?;
+        self.engine.set_patient(self.is_guarded());
+        Ok(())
     }
 
     /// Allots another share to a topic.
@@ -87,7 +89,14 @@ impl Hub {
         if is_so {
             self.shift_publishers(topic, guarded);
         }
+        self.engine.set_patient(self.is_guarded());
         Ok(is_so)
+    }
+
+    /// Prepares what takes time after a change of guarded topics or their shares, some of it; whether nothing is left.
+    pub fn prepare(&mut self) -> bool {
+        self.engine.prepare_some(&mut Effort::units(UNITS));
+        self.engine.is_prepared_guarded()
     }
 
     /// The connection publishes on the topic from now on. It may send as many messages as the offer's queue holds;
@@ -157,7 +166,7 @@ impl Hub {
     /// all have been told.
     pub fn spread(&mut self, subscription: SubscriptionId) -> bool {
         if !self.engine.is_spread(subscription) {
-            let mut effort = if self.is_guarded() { Effort::units(SPREAD_UNITS) } else { Effort::ALL };
+            let mut effort = if self.is_guarded() { Effort::units(UNITS) } else { Effort::ALL };
             self.engine.spread_some(&mut effort);
         }
         self.engine.is_spread(subscription)

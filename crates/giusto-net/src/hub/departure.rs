@@ -82,13 +82,14 @@ impl Hub {
         }
     }
 
-    /// Whether clients that are gone still have something, or topics have to be told of subscriptions.
+    /// Whether clients that are gone still have something, topics have to be told of subscriptions, or an input stage is to
+    /// be prepared.
     #[inline]
     pub fn has_unfinished(&self) -> bool {
-        !self.departures.is_empty() || self.engine.is_spreading()
+        !self.departures.is_empty() || self.engine.is_spreading() || !self.engine.is_prepared()
     }
 
-    /// Gives back what clients that are gone had, and tells topics of subscriptions: all of it.
+    /// Gives back what clients that are gone had, tells topics of subscriptions, and prepares the input stages: all of it.
     pub fn finish_all(&mut self) {
         while self.has_unfinished() {
             self.finish_some(Effort::ALL);
@@ -106,6 +107,7 @@ impl Hub {
             }
         }
         self.engine.spread_some(&mut effort);
+        self.engine.prepare_some(&mut effort);
     }
 
     /// Whether all is given back.

@@ -83,6 +83,12 @@ impl PyDoor {
         self.ask(py, call)?.map_err(Raise::raise)
     }
 
+    /// Has the input stage of guarded topics prepared, a little with each call.
+    fn prepare(&self, py: Python<'_>) -> PyResult<()> {
+        while !self.ask(py, |hub, _| hub.prepare())? {}
+        Ok(())
+    }
+
     /// Has all topics told of a subscription, or of its end, a few with each call.
     fn spread(&self, py: Python<'_>, subscription: SubscriptionId, mut is_spread: bool) -> PyResult<()> {
         while !is_spread {
@@ -170,16 +176,22 @@ impl PyDoor {
     /// Allots another share to a topic.
     fn allot(&self, py: Python<'_>, topic: &Bound<'_, PyAny>, share: PyShare) -> PyResult<()> {
         let topic = TopicId(id("topic", topic)?);
-        self.change(py, move |hub, _| hub.allot(topic, share.0))
+        self.change(py, move |hub, _| hub.allot(topic, share.0))?;
+        self.prepare(py)
     }
 
     /// Puts topics under contract, or among the rest; returns those that are there now. One goes back only when nothing of
     /// it waits.
     fn guard(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>, guarded: bool) -> PyResult<Vec<u32>> {
         let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
-        self.ask(py, move |hub, _| {
-            topics.into_iter().filter(|&topic| hub.guard(TopicId(topic), guarded) == Ok(true)).collect()
-        })
+        let mut there = Vec::new();
+        for topic in topics {
+            if self.ask(py, move |hub, _| hub.guard(TopicId(topic), guarded) == Ok(true))? {
+                there.push(topic);
+            }
+        }
+        self.prepare(py)?;
+        Ok(there)
     }
 
     /// The connection publishes on the topic from now on; returns the number of the flow.
