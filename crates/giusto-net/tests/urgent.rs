@@ -87,9 +87,9 @@ fn who_breaks_an_offer_is_on_probation_and_longer_if_it_goes_on() {
     assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (None, vec![publisher]));
     assert!(hub.next_timer().is_some_and(|at| at <= PROBATION_NS));
     hub.receive(PROBATION_NS / 2, publisher, &two);
-    hub.expire(PROBATION_NS);
+    hub.expire(PROBATION_NS, usize::MAX);
     assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (None, vec![]));
-    hub.expire(2 * PROBATION_NS);
+    hub.expire(2 * PROBATION_NS, usize::MAX);
     assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (Some(1_024), vec![publisher]));
 }
 

@@ -4,6 +4,7 @@
 //! there, but for the quantum in progress. The guarded stage is never made anew: its bounds hold all the time (A7).
 //! A client has a queue of its own for guarded deliveries, first come, first served, which goes before the other one.
 
+use crate::effort::Effort;
 use crate::engine::forward::Quantum;
 use crate::engine::{Config, Engine};
 use crate::error::{ChangeError, Invalid};
@@ -57,6 +58,33 @@ impl Stages {
 
     pub(super) fn lanes(&self) -> Lanes {
         self.rest.lanes()
+    }
+}
+
+impl Engine {
+    /// Whether what takes time after a change of topics or shares is done by [`Engine::prepare_some`] alone; else it is
+    /// done when it is needed.
+    pub fn set_patient(&mut self, patient: bool) {
+        self.stages.rest.set_patient(patient);
+        self.stages.guarded.set_patient(patient);
+    }
+
+    /// Whether nothing is left to prepare for guarded topics.
+    pub fn is_prepared_guarded(&self) -> bool {
+        self.stages.guarded.is_prepared()
+    }
+
+    /// Whether nothing is left to prepare.
+    #[inline]
+    pub fn is_prepared(&self) -> bool {
+        self.stages.guarded.is_prepared() && self.stages.rest.is_prepared()
+    }
+
+    /// Prepares what takes time after a change, as far as the effort goes, for guarded topics first. Who promises something
+    /// on them does it while no guarded message waits.
+    pub fn prepare_some(&mut self, effort: &mut Effort) {
+        self.stages.guarded.prepare(effort);
+        self.stages.rest.prepare(effort);
     }
 }
 

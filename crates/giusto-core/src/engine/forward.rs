@@ -194,8 +194,11 @@ impl Engine {
         let min_sep_ns = if self.records.is_some() { self.promised_ns(message) } else { 0 };
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
-            entry.pending += 1;
             let Some(client) = self.tables.clients.get_mut(entry.client.0) else { continue };
+            if entry.gone || client.muted {
+                continue;
+            }
+            entry.pending += 1;
             if client.delivery.0 == self.tables.step {
                 let delivery = self.deliveries.get_mut(client.delivery.1);
                 delivery.into_iter().for_each(|delivery| delivery.subscriptions.push(subscription));
@@ -336,17 +339,6 @@ impl Engine {
     /// Messages that wait for a client.
     pub fn waiting_for(&self, client: ClientId) -> usize {
         self.tables.client(client).map_or(0, Client::waiting)
-    }
-
-    /// Everything that waits for a client is abandoned.
-    pub(super) fn abandon(&mut self, client: ClientId) {
-        let mut lost = Vec::new();
-        while let Some(outgoing) =
-            self.tables.clients.get_mut(client.0).and_then(|entry| entry.pop(Nanos::MIN, &mut lost))
-        {
-            self.close(outgoing.token, Outcome::Lost);
-        }
-        self.bury(&mut lost);
     }
 }
 

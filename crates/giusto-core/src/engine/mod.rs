@@ -14,23 +14,26 @@ mod class;
 mod counters;
 mod debts;
 mod delivery;
+mod departure;
 mod forward;
 mod losses;
 mod primitives;
 mod recording;
+mod subscriptions;
 mod tables;
 mod view;
 
 use crate::error::Invalid;
 use crate::frame::data::HEADER_BYTES;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
-use crate::matching::Matcher;
+use crate::matching::{Errand, Matcher};
 use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
 use crate::queue::Queues;
 use crate::record::Columns;
 
 pub use counters::Counters;
 pub use delivery::Delivery;
+pub use departure::FLOW_UNITS;
 pub use forward::{IngestError, Quantum, Step};
 pub use losses::{Cause, Loss};
 pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
@@ -95,6 +98,8 @@ pub struct Engine {
     stages: Stages,
     queues: Queues,
     matcher: Matcher,
+    /// What topics have to be told of subscriptions, the latest last.
+    errands: Vec<(SubscriptionId, Errand)>,
     deliveries: Deliveries,
     records: Option<Columns>,
     /// What is used within one call and kept for its memory.
@@ -137,6 +142,7 @@ impl Engine {
             stages,
             queues,
             matcher: Matcher::new(),
+            errands: Vec::new(),
             deliveries: Deliveries::default(),
             records,
             scratch: Scratch::default(),

@@ -5,20 +5,15 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::engine::class::Class;
-use crate::engine::tables::{Client, Flow, Subscription, Topic};
+use crate::engine::tables::{Client, Flow, Topic};
 use crate::error::{ChangeError, Invalid};
-use crate::frame::LIMIT_BYTES;
-use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
+use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::Share;
-use crate::matching::Filter;
-use crate::matching::topic::{check_name, check_pattern};
-use crate::output::{self, TERMS_MAX, Terms};
+use crate::matching::topic::check_name;
+use crate::output::{self, Terms};
 use crate::policer::{Bucket, Limit, Rule};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
-
-/// Subscriptions of a client with terms at most: a message may match all of them and one without.
-const WITH_TERMS_MAX: usize = TERMS_MAX - 1;
 
 /// Longest name of a client.
 pub const CLIENT_BYTES_MAX: usize = 255;
@@ -69,6 +64,7 @@ impl Engine {
         let entry = Client {
             name: name.into(),
             gone: false,
+            muted: false,
             live_flows: 0,
             pending: 0,
             overflowed: false,
@@ -84,37 +80,6 @@ impl Engine {
         self.tables.clients.insert(entry);
         self.tables.client_names.insert(name.into(), id);
         Ok(id)
-    }
-
-    /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
-    /// published is still forwarded.
-    pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        self.retire(id)?;
-        self.abandon(id);
-        if let Some(client) = self.tables.clients.get_mut(id.0) {
-            client.gone = true;
-            self.tables.client_names.remove(&client.name);
-        }
-        self.overflowed.retain(|&client| client != id);
-        self.ready.clients.retain(|&client| client != id);
-        self.ready_guarded.clients.retain(|&client| client != id);
-        self.tables.forget_client(id);
-        Ok(())
-    }
-
-    /// Ends all flows and subscriptions of a client that will disconnect; what waits for it can still be taken.
-    pub fn retire(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        let client = self.tables.client_mut(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
-        let (flows, subscriptions) = (client.flows.clone(), std::mem::take(&mut client.subscriptions));
-        for subscription in subscriptions {
-            self.unsubscribe(subscription)?;
-        }
-        for (_, flow) in flows {
-            if self.queues.owner(flow).is_some() {
-                self.unadvertise(flow)?;
-            }
-        }
-        Ok(())
     }
 
     /// A topic exists from now on.
@@ -238,63 +203,6 @@ impl Engine {
         Ok(())
     }
 
-    /// `client` receives what matches `pattern` and `filter` from now on.
-    pub fn subscribe(
-        &mut self,
-        client: ClientId,
-        pattern: &str,
-        filter: Option<&Filter>,
-        need: &Need,
-    ) -> Result<SubscriptionId, ChangeError> {
-        check_pattern(pattern)?;
-        let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
-        if let Some(terms) = &need.terms {
-            terms.check(LIMIT_BYTES, &self.config.link)?;
-            if entry.with_terms >= WITH_TERMS_MAX {
-                let expected = format!("at most {WITH_TERMS_MAX} subscriptions of a client with terms");
-                return Err(Invalid::new("terms", entry.with_terms + 1, expected).into());
-            }
-        }
-        let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
-        if let Some(records) = &mut self.records {
-            records.subscriber.set(id.0, &entry.name)?;
-        }
-        self.matcher.subscribe(id, pattern, filter)?;
-        let (terms, bound_ns) = (need.terms, need.bound_ns);
-        let pattern = pattern.into();
-        self.tables.subscriptions.insert(Subscription {
-            client,
-            pattern,
-            terms,
-            bound_ns,
-            pending: 0,
-            gone: false,
-        });
-        if let Some(entry) = self.tables.client_mut(client) {
-            entry.subscriptions.push(id);
-            entry.with_terms += usize::from(terms.is_some());
-        }
-        Ok(id)
-    }
-
-    /// A subscription ends. What already waits for its client is still delivered.
-    pub fn unsubscribe(&mut self, id: SubscriptionId) -> Result<(), ChangeError> {
-        self.matcher.unsubscribe(id)?;
-        let Some(entry) = self.tables.subscriptions.get_mut(id.0) else { return Ok(()) };
-        entry.gone = true;
-        if let Some(client) = self.tables.clients.get_mut(entry.client.0) {
-            client.with_terms -= usize::from(entry.terms.is_some());
-            client.subscriptions.retain(|&other| other != id);
-        }
-        self.tables.forget_subscription(id);
-        Ok(())
-    }
-
-    /// The client that a subscription belongs to.
-    pub fn subscriber(&self, id: SubscriptionId) -> Option<ClientId> {
-        self.tables.subscriptions.get(id.0).filter(|entry| !entry.gone).map(|entry| entry.client)
-    }
-
     /// The topic called `name`.
     pub fn topic_named(&self, name: &str) -> Option<TopicId> {
         self.tables.topic_names.get(name).copied()
@@ -331,7 +239,7 @@ impl Engine {
 }
 
 /// Numbers must fit the dictionaries of the records.
-fn bounded(kind: &str, number: u32) -> Result<u32, Invalid> {
+pub(super) fn bounded(kind: &str, number: u32) -> Result<u32, Invalid> {
     if number > ID_MAX {
         return Err(Invalid::new(kind, number, format!("at most {ID_MAX}")));
     }

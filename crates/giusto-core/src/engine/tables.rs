@@ -78,6 +78,8 @@ pub(super) struct Client {
     pub(super) name: Box<str>,
     /// Gone; kept only until its flows are drained.
     pub(super) gone: bool,
+    /// It gets nothing more: it is about to go.
+    pub(super) muted: bool,
     /// Flows that are open or have messages left.
     pub(super) live_flows: u32,
     /// Deliveries of what it has published that wait for other clients.
@@ -136,7 +138,9 @@ pub(super) struct Subscription {
     pub(super) bound_ns: Option<Nanos>,
     /// Deliveries that wait for its client.
     pub(super) pending: u32,
-    /// Ended; kept only until nothing is pending.
+    /// Changes of it that not all topics have been told of.
+    pub(super) errands: u32,
+    /// Ended; kept only until nothing is pending, and all topics know.
     pub(super) gone: bool,
 }
 
@@ -230,9 +234,13 @@ impl Tables {
         }
     }
 
-    /// Frees the number of a subscription that has ended, unless deliveries for it still wait.
+    /// Frees the number of a subscription that has ended, unless deliveries for it still wait or topics name it.
     pub(super) fn forget_subscription(&mut self, id: SubscriptionId) {
-        if self.subscriptions.get(id.0).is_some_and(|entry| entry.gone && entry.pending == 0) {
+        if self
+            .subscriptions
+            .get(id.0)
+            .is_some_and(|entry| entry.gone && entry.pending == 0 && entry.errands == 0)
+        {
             self.subscriptions.remove(id.0);
         }
     }

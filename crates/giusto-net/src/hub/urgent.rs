@@ -11,7 +11,7 @@ use giusto_core::id::{Nanos, TopicId};
 use giusto_core::output::Overflow;
 
 use super::Hub;
-use super::conn::{Conn, ConnId};
+use super::conn::{Conn, ConnId, State};
 
 /// Bytes of a portion at least and at most.
 const PORTION_BYTES_MIN: u64 = 1 << 10;
@@ -195,6 +195,16 @@ impl Hub {
         }
     }
 
+    /// The connection is read with the rest from now on, if at all.
+    pub(super) fn rest_for_good(&mut self, id: ConnId) {
+        if let Some(conn) = self.conns.get_mut(id) {
+            conn.urgency.bytes = 0;
+            if std::mem::take(&mut conn.urgency.guarded) > 0 {
+                self.urgent.shifts.push_back(id);
+            }
+        }
+    }
+
     /// The topic's class has changed: so has the urgency of those who publish on it.
     pub(super) fn shift_publishers(&mut self, topic: TopicId, guarded: bool) {
         for &flow in self.engine.flows_of(topic) {
@@ -202,7 +212,7 @@ impl Hub {
             if std::mem::replace(&mut part.guarded, guarded) == guarded {
                 continue;
             }
-            if let Some(conn) = self.conns.get_mut(id) {
+            if let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) {
                 conn.urgency.guarded =
                     if guarded { conn.urgency.guarded + 1 } else { conn.urgency.guarded - 1 };
                 self.urgent.shifts.push_back(id);
@@ -247,8 +257,9 @@ impl Hub {
     }
 
     /// Ends probations that are over. Who has offended again begins another one.
-    pub(super) fn end_probations(&mut self, now: Nanos) {
-        while let Some(id) = super::pop_due(&mut self.urgent.probations, now) {
+    pub(super) fn end_probations(&mut self, now: Nanos, most: usize) {
+        for _ in 0..most {
+            let Some(id) = super::pop_due(&mut self.urgent.probations, now) else { break };
             let Some(conn) = self.conns.get_mut(id) else { continue };
             if std::mem::take(&mut conn.urgency.relapsed) {
                 self.urgent.probations.push_back((now.saturating_add(PROBATION_NS), id));

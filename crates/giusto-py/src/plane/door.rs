@@ -82,6 +82,20 @@ impl PyDoor {
     ) -> PyResult<R> {
         self.ask(py, call)?.map_err(Raise::raise)
     }
+
+    /// Has the input stage of guarded topics prepared, a little with each call.
+    fn prepare(&self, py: Python<'_>) -> PyResult<()> {
+        while !self.ask(py, |hub, _| hub.prepare())? {}
+        Ok(())
+    }
+
+    /// Has all topics told of a subscription, or of its end, a few with each call.
+    fn spread(&self, py: Python<'_>, subscription: SubscriptionId, mut is_spread: bool) -> PyResult<()> {
+        while !is_spread {
+            is_spread = self.ask(py, move |hub, _| hub.spread(subscription))?;
+        }
+        Ok(())
+    }
 }
 
 /// The hub behind a lock.
@@ -162,16 +176,22 @@ impl PyDoor {
     /// Allots another share to a topic.
     fn allot(&self, py: Python<'_>, topic: &Bound<'_, PyAny>, share: PyShare) -> PyResult<()> {
         let topic = TopicId(id("topic", topic)?);
-        self.change(py, move |hub, _| hub.allot(topic, share.0))
+        self.change(py, move |hub, _| hub.allot(topic, share.0))?;
+        self.prepare(py)
     }
 
     /// Puts topics under contract, or among the rest; returns those that are there now. One goes back only when nothing of
     /// it waits.
     fn guard(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>, guarded: bool) -> PyResult<Vec<u32>> {
         let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
-        self.ask(py, move |hub, _| {
-            topics.into_iter().filter(|&topic| hub.guard(TopicId(topic), guarded) == Ok(true)).collect()
-        })
+        let mut there = Vec::new();
+        for topic in topics {
+            if self.ask(py, move |hub, _| hub.guard(TopicId(topic), guarded) == Ok(true))? {
+                there.push(topic);
+            }
+        }
+        self.prepare(py)?;
+        Ok(there)
     }
 
     /// The connection publishes on the topic from now on; returns the number of the flow.
@@ -222,8 +242,11 @@ impl PyDoor {
     ) -> PyResult<u32> {
         let filter = filter.map(parse_filter).transpose()?;
         let need = need.map(|need| need.0).unwrap_or_default();
-        let subscription =
-            self.change(py, move |hub, _| hub.subscribe(conn, &pattern, filter.as_ref(), &need))?;
+        let (subscription, is_spread) = self.change(py, move |hub, _| {
+            let subscription = hub.subscribe(conn, &pattern, filter.as_ref(), &need)?;
+            Ok((subscription, hub.is_spread(subscription)))
+        })?;
+        self.spread(py, subscription, is_spread)?;
         Ok(subscription.0)
     }
 
@@ -235,7 +258,11 @@ impl PyDoor {
         subscription: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let subscription = SubscriptionId(id("subscription", subscription)?);
-        self.change(py, move |hub, _| hub.unsubscribe(conn, subscription))
+        let is_spread = self.change(py, move |hub, _| {
+            hub.unsubscribe(conn, subscription)?;
+            Ok(hub.is_spread(subscription))
+        })?;
+        self.spread(py, subscription, is_spread)
     }
 
     /// Sends a control frame, in order with all calls before it, and does not wait; a connection that is gone gets none.
