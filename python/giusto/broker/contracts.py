@@ -20,12 +20,16 @@ from giusto.protocol import VerdictTerms
 
 @dataclass(slots=True, eq=False)
 class Contract:
-    """A need that is kept. `topics` are those on which it is a demand now, `told` what its client knows."""
+    """A need that is kept. `topics` are those on which it is a demand now, `told` what its client knows.
+
+    `comparisons` are those of its filter, which count while its client is away too.
+    """
 
     key: str
     client: str
     pattern: str
     need: Need
+    comparisons: int = 0
     subscription: Subscription | None = None
     until_ns: int | None = None
     topics: set[str] = field(default_factory=set)

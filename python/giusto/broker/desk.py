@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from giusto.broker.contracts import Contract
-from giusto.broker.draft import Draft
+from giusto.broker.draft import Comer, Draft
 from giusto.broker.guarded import Guarded
 from giusto.broker.holdings import holding, offer_of
 from giusto.broker.keeping import Keeping
@@ -22,8 +22,8 @@ from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
 from giusto.broker.shares import set_shares
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
-from giusto.contract.matching import is_demanding, require_match
-from giusto.guarantee.model import Allotted, Change
+from giusto.contract.matching import is_demanding, require_match, require_queue
+from giusto.guarantee.model import Change
 from giusto.guarantee.rest import larger, rest_of
 from giusto.guarantee.supplies import size_of
 from giusto.protocol import ShareTerms
@@ -71,6 +71,8 @@ class Desk:
         require_limit(flow)
         require_stream(client, flow.topic)
         require_limits_beside(client, flow.topic)
+        for contract in promising:
+            require_queue(flow, self._tolerance_ns, contract.promise_ns or 0)
         self._count(draft, flow)
         self._count_all(draft, client)
         self._guard(draft, flow.topic, promising)
@@ -79,21 +81,26 @@ class Desk:
         if self._guarded.is_urgent(client.name):
             require_limit(flow, beside=True)
             self._count(draft, flow)
-        draft.asks = rest_of(len(self._registry.subscriptions_to(flow.topic)), size_of(flow.offer))
+        found = self._registry.subscriptions_to(flow.topic)
+        draft.asks = rest_of(len(found), size_of(flow.offer), sum(each.comparisons for each in found))
 
-    def subscribed(self, client: Client, pattern: str, need: Need) -> Draft:
-        """A client wants to receive; raises `Refused`."""
+    def subscribed(self, client: Client, pattern: str, need: Need, comparisons: int = 0) -> Draft:
+        """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
         topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
         self._require_matches(need, pattern, topics)
-        draft = Draft()
-        self._draw_up(draft, client.name, pattern, need)
+        draft = Draft(comer=Comer(client.name, comparisons))
+        self._draw_up(draft, client.name, pattern, need, comparisons)
         if need.max_latency_ns is not None:
             require_stream(client, pattern)
             self._guard_all(draft, topics, pattern)
         for name in self._guarded.tree.covered(pattern):
-            self._receive(draft, name, client.name)
+            self._receive(draft, name)
         others = [topic for topic in topics if not self._is_guarded(draft, topic.name)]
-        draft.asks = rest_of(max((topic.subscribers + 1 for topic in others), default=0), 0)
+        draft.asks = rest_of(
+            max((topic.subscribers + 1 for topic in others), default=0),
+            0,
+            max((topic.comparisons + comparisons for topic in others), default=0),
+        )
         return self._decided(draft)
 
     def allotted(self, topic: str, share: ShareTerms) -> Draft:
@@ -151,19 +158,19 @@ class Desk:
             for held in self._guarded.holdings.on(name):
                 require_match(need, Offered(held.client, name, held.offer))
 
-    def _draw_up(self, draft: Draft, client: str, pattern: str, need: Need) -> None:
+    def _draw_up(self, draft: Draft, client: str, pattern: str, need: Need, comparisons: int) -> None:
         """The contract of a subscription, if it is one: what its client comes back for, or a new one."""
         contracts = self._guarded.contracts
         if need.max_latency_ns is None and not is_demanding(need):
             return
         old = contracts.claimable(client, pattern, need)
-        if old is not None and old.need == need:
+        if old is not None and (old.need, old.comparisons) == (need, comparisons):
             draft.contract = old
             return
         if old is not None:
             draft.replaced = old
             draft.ask_no_more(old, old.topics)
-        draft.contract = Contract(contracts.new_key(client, pattern), client, pattern, need)
+        draft.contract = Contract(contracts.new_key(client, pattern), client, pattern, need, comparisons)
 
     def _guard_all(self, draft: Draft, topics: list[Topic], pattern: str) -> None:
         assert draft.contract is not None
@@ -171,6 +178,7 @@ class Desk:
         for topic in topics:
             for flow in topic.flows.values():
                 require_limit(_offered(flow))
+                require_queue(_offered(flow), self._tolerance_ns, draft.contract.promise_ns or 0)
                 publishers.setdefault(flow.client, topic.name)
         for client, name in publishers.items():
             require_stream(client, name)
@@ -185,20 +193,14 @@ class Desk:
         for contract in contracts:
             draft.ask(contract, topic)
         draft.guarding.add(topic)
-        self._receive(draft, topic, *(one.client for one in contracts))
+        self._receive(draft, topic)
 
     def _is_guarded(self, draft: Draft, topic: str) -> bool:
         return topic in self._guarded.topics or topic in draft.topics
 
-    def _receive(self, draft: Draft, topic: str, *clients: str) -> None:
-        """Those clients get the messages of a guarded topic too."""
-        guarded = self._guarded
-        allotted = Allotted(
-            topic=topic,
-            share=guarded.share(topic),
-            fanout=guarded.fanout(topic, *clients),
-            place=guarded.place(topic),
-        )
+    def _receive(self, draft: Draft, topic: str) -> None:
+        """A guarded topic with all who get its messages then."""
+        allotted = self._guarded.allotted(topic, draft)
         if allotted != self._guarded.topics.get(topic):
             draft.topics[topic] = allotted
 

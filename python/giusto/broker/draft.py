@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from giusto.broker.contracts import Contract
 from giusto.broker.holdings import Holding
 from giusto.guarantee.model import Allotted, Change, Demand, Rest
 from giusto.guarantee.rest import REST_LEAST
+
+
+class Comer(NamedTuple):
+    """A subscription that is to come: whose it is, and the comparisons of its filter."""
+
+    client: str
+    comparisons: int
 
 
 @dataclass(slots=True)
@@ -25,6 +33,7 @@ class Draft:
     guarding: set[str] = field(default_factory=set)
     contract: Contract | None = None
     replaced: Contract | None = None
+    comer: Comer | None = None
     asks: Rest = REST_LEAST
     rest: Rest | None = None
 

@@ -82,4 +82,5 @@ def _kept_offer(held: Holding) -> KeptOffer:
 
 
 def _kept_need(contract: Contract) -> KeptNeed:
-    return KeptNeed(contract.key, contract.client, contract.pattern, contract.need.terms())
+    terms = contract.need.terms()
+    return KeptNeed(contract.key, contract.client, contract.pattern, terms, contract.comparisons)

@@ -148,9 +148,9 @@ class Leaving:
         """Fewer clients may receive the guarded topics that a pattern covers."""
         draft = Draft()
         for topic in self._guarded.tree.covered(pattern):
-            present, fanout = self._guarded.topics[topic], self._guarded.fanout(topic)
-            if fanout < present.fanout:
-                draft.topics[topic] = replace(present, fanout=fanout)
+            present, found = self._guarded.topics[topic], self._guarded.allotted(topic, draft)
+            if found.subscriptions < present.subscriptions:
+                draft.topics[topic] = replace(found, share=present.share, place=present.place)
         if draft.topics:
             self._guarded.commit(draft)
 
@@ -172,7 +172,7 @@ class Leaving:
         for client in {held.client for held in guarded.holdings.on(topic)}:
             draft.ended += self._ended_with(client, topic)
         if known is not None and known.flows:
-            draft.rest = larger(guarded.rest, rest_of(known.subscribers, known.size_bytes))
+            draft.rest = larger(guarded.rest, rest_of(known.subscribers, known.size_bytes, known.comparisons))
         return draft
 
     def _ended_with(self, client: str, topic: str) -> list[Holding]:

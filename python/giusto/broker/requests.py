@@ -145,13 +145,16 @@ class Requests:
         _require_room("subscriptions", len(client.subscriptions), self._limits.subscriptions)
         _core.topic_matches(request.pattern, "any")
         filter = None if request.filter is None else _core.Filter(request.filter)
-        draft = self._desk.subscribed(client, request.pattern, need)
+        comparisons = 0 if filter is None else filter.comparisons
+        draft = self._desk.subscribed(client, request.pattern, need, comparisons)
         with self._desk.kept(draft):
             self._tell_names(client, self._registry.topics_covered(request.pattern))
             number = self._plane.subscribe(
                 client.conn, request.pattern, filter=filter, need=engine_need(need)
             )
-            subscription = self._registry.add_subscription(client, request.pattern, number, request.need)
+            subscription = self._registry.add_subscription(
+                client, request.pattern, number, request.need, comparisons
+            )
         self._desk.conclude(draft, subscription)
         verdict = verdict_of(draft.contract, self._guarded)
         if draft.contract is not None:
