@@ -321,15 +321,15 @@ def test_a_topic_stays_guarded_while_messages_of_it_wait() -> None:
     bus.advertise("alarm", ALARM)
     subscription = bus.subscribe("alarm", SOON)
     control._plane, plane = None, control._plane
-    control.leaving._plane = Reluctant()
+    control.leaving._releasing._plane = Reluctant()
     subscription_of = next(iter(guarded_of(bus).contracts.by_key.values())).subscription
     assert subscription_of is not None
     control.registry.remove_subscription(subscription_of)
     control.leaving.unsubscribed(subscription_of)
     assert set(guarded_of(bus).topics) == {"alarm"}
     assert control.leaving.has_due
-    control.leaving._plane = control._plane = plane
-    control.tend()
+    control.leaving._releasing._plane = control._plane = plane
+    bus.clock.advance("1s")
     assert guarded_of(bus).topics == {}
     assert not control.leaving.has_due
     assert subscription.available() == 0
