@@ -23,7 +23,7 @@ from giusto.broker.registry import Client, Flow, Registry, Subscription
 from giusto.broker.releasing import Releasing
 from giusto.broker.shares import shares_set
 
-AT_ONCE = 64
+AT_ONCE = 16
 AGAIN_NS = 10_000_000_000
 
 _log = logging.getLogger("giusto.broker")
