@@ -24,7 +24,7 @@ from giusto.broker.registry import Client, Flow, Registry, Topic
 from giusto.broker.shares import shares_set
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
-from giusto.contract.matching import is_demanding, require_match
+from giusto.contract.matching import asks_of, is_demanding, require_match
 from giusto.guarantee.model import Allotted, Change
 from giusto.guarantee.rest import larger, rest_of
 from giusto.guarantee.supplies import size_of
@@ -79,12 +79,13 @@ class Desk:
     def subscribed(self, client: Client, pattern: str, need: Need) -> Draft:
         """A client wants to receive; raises `Refused`."""
         topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
-        self._require_matches(need, pattern, topics)
+        asked = [topic for topic in topics if asks_of(pattern, topic.name)]
+        self._require_matches(need, pattern, asked)
         draft = Draft()
         self._draw_up(draft, client.name, pattern, need)
         if need.max_latency_ns is not None:
             require_stream(client, pattern)
-            self._guard_all(draft, topics, pattern)
+            self._guard_all(draft, asked, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name, client.name)
         others = [topic for topic in topics if not self._is_guarded(draft, topic.name)]
@@ -157,7 +158,7 @@ class Desk:
         for topic in topics:
             for flow in topic.flows.values():
                 require_match(need, _offered(flow))
-        for name in self._guarded.tree.covered(pattern):
+        for name in self._guarded_asked(pattern):
             for held in self._guarded.holdings.on(name):
                 require_match(need, Offered(held.client, name, held.offer))
 
@@ -186,9 +187,12 @@ class Desk:
             require_stream(client, name)
             require_limits_beside(client, name)
             self._count_all(draft, client)
-        names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
+        names = [topic.name for topic in topics] + self._guarded_asked(pattern)
         for name in dict.fromkeys(names):
             self._guard(draft, name, [draft.contract])
+
+    def _guarded_asked(self, pattern: str) -> list[str]:
+        return [name for name in self._guarded.tree.covered(pattern) if asks_of(pattern, name)]
 
     def _guard(self, draft: Draft, topic: str, contracts: list[Contract]) -> None:
         """A topic is guarded from now on, for those who were promised something."""

@@ -213,6 +213,25 @@ def test_a_wildcard_guards_every_topic_that_it_covers() -> None:
     assert not bus.explain("log").is_guarded
 
 
+@pytest.mark.parametrize("need", [SOON, Need(max_sep="1ms")])
+def test_a_wildcard_in_the_first_place_asks_nothing_of_reply_topics(need: Need) -> None:
+    bus = MemoryBus()
+    bus.connect().advertise("_reply/before")
+    bus.subscribe("#", need)
+    bus.subscribe("+/+", need)
+    bus.connect().advertise("_reply/after")
+    assert guarded_of(bus).topics == {}
+    error = refused(bus.connect().subscribe, "_reply/+", need)
+    assert "on _reply/before" in str(error)
+
+
+def test_replies_are_received_with_the_rest_also_by_who_needs_a_latency_on_everything() -> None:
+    bus = MemoryBus()
+    subscription = bus.subscribe("#", SOON)
+    bus.connect().advertise("_reply/x").publish(b"x")
+    assert subscription.receive("1s").payload == b"x"
+
+
 def test_everybody_who_receives_a_guarded_topic_counts_once() -> None:
     bus = MemoryBus()
     bus.advertise("alarm", ALARM)
