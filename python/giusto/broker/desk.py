@@ -1,7 +1,7 @@
 """Whether what a client asks can be promised, beside all that has been promised: all of it or nothing.
 
 A request is decided here before the data plane is asked (`offered`, `subscribed`, `allotted`) and counts
-after it agreed (`conclude`). What changes nothing that is guarded costs next to nothing here.
+after it agreed (`made`). What changes nothing that is guarded costs next to nothing here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Comer, Draft
@@ -16,13 +17,14 @@ from giusto.broker.guarded import Guarded
 from giusto.broker.holdings import holding, offer_of
 from giusto.broker.keeping import Keeping
 from giusto.broker.limits import require_limit, require_limits_beside, require_stream
+from giusto.broker.making import Making
 from giusto.broker.plane import Plane
 from giusto.broker.refusal import refusal
-from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
-from giusto.broker.shares import set_shares
+from giusto.broker.registry import Client, Flow, Registry, Topic
+from giusto.broker.shares import shares_set
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
-from giusto.contract.matching import is_demanding, require_match, require_queue
+from giusto.contract.matching import asks_of, is_demanding, require_match, require_queue
 from giusto.guarantee.model import Change
 from giusto.guarantee.rest import larger, rest_of
 from giusto.guarantee.search import Search
@@ -88,12 +90,13 @@ class Desk:
     def subscribed(self, client: Client, pattern: str, need: Need, comparisons: int = 0) -> Draft:
         """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
         topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
-        self._require_matches(need, pattern, topics)
+        asked = [topic for topic in topics if asks_of(pattern, topic.name)]
+        self._require_matches(need, pattern, asked)
         draft = Draft(comer=Comer(client.name, comparisons))
         self._draw_up(draft, client.name, pattern, need, comparisons)
         if need.max_latency_ns is not None:
             require_stream(client, pattern)
-            self._guard_all(draft, topics, pattern)
+            self._guard_all(draft, asked, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name)
         others = [topic for topic in topics if not self._is_guarded(draft, topic.name)]
@@ -125,27 +128,42 @@ class Desk:
     # --- what becomes of it
 
     @contextmanager
-    def kept(self, draft: Draft) -> Iterator[None]:
-        """Keep what was decided over a restart; if the block raises, it was never so."""
+    def made(self, draft: Draft) -> Iterator[Making]:
+        """Keep what was decided, do the block, and have it count; if anything raises, it was never so."""
         is_known = self._guarded.contracts.by_key.__contains__
         self._keeping.write(draft, is_known)
+        making = Making()
         try:
-            yield
+            yield making
+            self._conclude(draft, making)
         except BaseException:
+            making.take_back()
             self._keeping.unwrite(draft, is_known, self._guarded.topics)
             raise
+        if draft.contract is not None and making.subscription is not None:
+            self._guarded.contracts.arrive(draft.contract, making.subscription)
 
-    def conclude(self, draft: Draft, subscription: Subscription | None = None) -> None:
-        """The data plane agreed: it counts from now on."""
-        about = self._guarded.commit(draft)
-        if draft.contract is not None and subscription is not None:
-            self._guarded.contracts.arrive(draft.contract, subscription)
+    def _conclude(self, draft: Draft, making: Making) -> None:
+        """The data plane has the flow or subscription: it guards what is promised, and then that counts."""
+        guarded = self._guarded
+        change = guarded.change(draft, draft.rest or guarded.rest)
         # With the share that it was admitted with from its first guarded message on.
-        set_shares(self._plane, self._registry, self._guarded.book, about)
-        topics = self._registry.topics
-        guarding = [topics[name].number for name in draft.guarding if name in topics]
-        for first in range(0, len(guarding), AT_ONCE):
-            self._plane.guard(guarding[first : first + AT_ONCE], True)
+        with shares_set(self._plane, self._registry, guarded.book, draft, change):
+            self._guard_now(draft, making)
+            guarded.commit(draft)
+
+    def _guard_now(self, draft: Draft, making: Making) -> None:
+        topics = [topic for name in draft.guarding if (topic := self._registry.topics.get(name))]
+        making.undo(partial(self._unguard, [one for one in topics if one.name not in self._guarded.topics]))
+        for first in range(0, len(topics), AT_ONCE):
+            self._plane.guard([topic.number for topic in topics[first : first + AT_ONCE]], True)
+
+    def _unguard(self, topics: list[Topic]) -> None:
+        """A topic of which messages wait stays guarded for a while though nothing is promised on it."""
+        self._guarded.stray.update(topic.name for topic in topics)
+        for topic in topics:
+            if self._plane.guard([topic.number], False):
+                self._guarded.stray.discard(topic.name)
 
     # --- putting a draft together
 
@@ -155,7 +173,7 @@ class Desk:
         for topic in topics:
             for flow in topic.flows.values():
                 require_match(need, _offered(flow))
-        for name in self._guarded.tree.covered(pattern):
+        for name in self._guarded_asked(pattern):
             for held in self._guarded.holdings.on(name):
                 require_match(need, Offered(held.client, name, held.offer))
 
@@ -185,9 +203,12 @@ class Desk:
             require_stream(client, name)
             require_limits_beside(client, name)
             self._count_all(draft, client)
-        names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
+        names = [topic.name for topic in topics] + self._guarded_asked(pattern)
         for name in dict.fromkeys(names):
             self._guard(draft, name, [draft.contract])
+
+    def _guarded_asked(self, pattern: str) -> list[str]:
+        return [name for name in self._guarded.tree.covered(pattern) if asks_of(pattern, name)]
 
     def _guard(self, draft: Draft, topic: str, contracts: list[Contract]) -> None:
         """A topic is guarded from now on, for those who were promised something."""

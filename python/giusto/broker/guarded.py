@@ -20,7 +20,10 @@ from giusto.protocol import ShareTerms
 
 
 class Guarded:
-    """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more."""
+    """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more.
+
+    `stray` are those that the data plane guards though nothing is promised on them.
+    """
 
     def __init__(self, registry: Registry, config: BrokerConfig, book: Book) -> None:
         self.book = book
@@ -30,6 +33,7 @@ class Guarded:
         self.tree = TopicTree()
         self.rest = rest_of(0, 0)
         self.releasing: set[str] = set()
+        self.stray: set[str] = set()
         self._registry = registry
         self._config = config
         self._shares: dict[str, ShareTerms] = {}
@@ -129,8 +133,8 @@ class Guarded:
         known = {place for place in draft.holdings if self.holdings.get(*place) is not None}
         return draft.change(known, None if rest == self.rest else rest)
 
-    def commit(self, draft: Draft) -> set[str]:
-        """Make a change that was decided; the topics that it is about."""
+    def commit(self, draft: Draft) -> None:
+        """Make a change that was decided."""
         change = self.change(draft, draft.rest or self.rest)
         if change != Change():
             self.book.commit(change)
@@ -141,10 +145,8 @@ class Guarded:
             self.holdings.add(held)
         self._commit_topics(draft)
         self._commit_contracts(draft)
-        flows = {held.topic for held in (*draft.holdings.values(), *draft.ended)}
-        for topic in flows:
+        for topic in {held.topic for held in (*draft.holdings.values(), *draft.ended)}:
             self._moved.update(dict.fromkeys(self.contracts.covering(topic)))
-        return flows | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
 
     def _commit_topics(self, draft: Draft) -> None:
         for name, allotted in draft.topics.items():

@@ -213,6 +213,25 @@ def test_a_wildcard_guards_every_topic_that_it_covers() -> None:
     assert not bus.explain("log").is_guarded
 
 
+@pytest.mark.parametrize("need", [SOON, Need(max_sep="1ms")])
+def test_a_wildcard_in_the_first_place_asks_nothing_of_reply_topics(need: Need) -> None:
+    bus = MemoryBus()
+    bus.connect().advertise("_reply/before")
+    bus.subscribe("#", need)
+    bus.subscribe("+/+", need)
+    bus.connect().advertise("_reply/after")
+    assert guarded_of(bus).topics == {}
+    error = refused(bus.connect().subscribe, "_reply/+", need)
+    assert "on _reply/before" in str(error)
+
+
+def test_replies_are_received_with_the_rest_also_by_who_needs_a_latency_on_everything() -> None:
+    bus = MemoryBus()
+    subscription = bus.subscribe("#", SOON)
+    bus.connect().advertise("_reply/x").publish(b"x")
+    assert subscription.receive("1s").payload == b"x"
+
+
 def test_everybody_who_receives_a_guarded_topic_counts_once() -> None:
     bus = MemoryBus()
     bus.advertise("alarm", ALARM)
@@ -397,15 +416,15 @@ def test_a_topic_stays_guarded_while_messages_of_it_wait() -> None:
     bus.advertise("alarm", ALARM)
     subscription = bus.subscribe("alarm", SOON)
     control._plane, plane = None, control._plane
-    control.leaving._plane = Reluctant()
+    control.leaving._releasing._plane = Reluctant()
     subscription_of = next(iter(guarded_of(bus).contracts.by_key.values())).subscription
     assert subscription_of is not None
     control.registry.remove_subscription(subscription_of)
     control.leaving.unsubscribed(subscription_of)
     assert set(guarded_of(bus).topics) == {"alarm"}
     assert control.leaving.has_due
-    control.leaving._plane = control._plane = plane
-    control.tend()
+    control.leaving._releasing._plane = control._plane = plane
+    bus.clock.advance("1s")
     assert guarded_of(bus).topics == {}
     assert not control.leaving.has_due
     assert subscription.available() == 0
@@ -539,7 +558,7 @@ def test_who_offers_anew_counts_as_both_offers_until_the_messages_of_the_old_one
     bus.advertise("alarm", Offer(min_sep="5ms", burst=1, max_size=100, jitter="1ms"))
     (wide,) = guarded_of(bus).book.supplies
     assert (wide.count, wide.period_ns, wide.burst, wide.size_bytes) == (1, 5_000_000, 5, 256)
-    assert wide.jitter_ns == 3_000_000
+    assert wide.jitter_ns == 1_000_000 + guarded_of(bus).book.setting.tolerance_ns
     bus.clock.advance("1s")
     (own,) = guarded_of(bus).book.supplies
     assert (own.count, own.period_ns, own.burst, own.size_bytes) == (1, 5_000_000, 1, 100)
