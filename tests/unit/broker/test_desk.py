@@ -579,7 +579,7 @@ def test_who_comes_back_after_its_messages_are_out_counts_as_its_new_offer_alone
 
 def test_a_publisher_cannot_get_a_full_bucket_by_offering_anew_or_connecting_again() -> None:
     bus = MemoryBus(name="watcher")
-    received = bus.subscribe("alarm", SOON)
+    received = bus.subscribe("alarm", Need(max_latency="1s"))
     for burst in (20, 21, 20, 21):
         client = bus.connect(name="monitor")
         for more in (0, 1):
