@@ -14,6 +14,7 @@ mod class;
 mod counters;
 mod debts;
 mod delivery;
+mod draining;
 mod forward;
 mod losses;
 mod primitives;
