@@ -79,6 +79,10 @@ class Desk:
         self._count(draft, flow)
         self._count_all(draft, client)
         self._guard(draft, flow.topic, promising)
+        known = self._registry.topics.get(flow.topic)
+        if known is not None and known.size_bytes and flow.topic not in self._guarded.topics:
+            # Messages of flows that ended may wait, and those of this one behind them, all with the rest.
+            draft.asks = rest_of(known.subscribers, size_of(flow.offer))
 
     def _offer_rest(self, draft: Draft, client: Client, flow: Offered) -> None:
         if self._guarded.is_urgent(client.name):
@@ -99,7 +103,8 @@ class Desk:
             self._guard_all(draft, asked, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name)
-        others = [topic for topic in topics if not self._is_guarded(draft, topic.name)]
+        # Also those that come under contract: what waits of them goes out with the rest.
+        others = [topic for topic in topics if topic.name not in self._guarded.topics]
         draft.asks = rest_of(
             max((topic.subscribers + 1 for topic in others), default=0),
             0,
@@ -217,9 +222,6 @@ class Desk:
         draft.guarding.add(topic)
         self._receive(draft, topic)
 
-    def _is_guarded(self, draft: Draft, topic: str) -> bool:
-        return topic in self._guarded.topics or topic in draft.topics
-
     def _receive(self, draft: Draft, topic: str) -> None:
         """A guarded topic with all who get its messages then."""
         allotted = self._guarded.allotted(topic, draft)
@@ -243,7 +245,7 @@ class Desk:
         objection = None if change == Change() else guarded.book.decide(change)
         if objection is not None:
             # Other traffic may have become less since it was last looked at.
-            change = guarded.change(draft, larger(guarded.rest_beside(draft), draft.asks))
+            change = guarded.change(draft, larger(guarded.rest_now(), draft.asks))
             objection = guarded.book.decide(change)
         if objection is not None:
             search = Search(guarded.book, change)

@@ -118,11 +118,14 @@ class Guarded:
         moved, self._moved = self._moved, {}
         return [one for one in moved if one.subscription is not None and one.promise_ns is not None]
 
-    def rest_beside(self, draft: Draft) -> Rest:
-        """The traffic that is not guarded now, and will not be, with what may wait of flows that ended."""
+    def rest_now(self) -> Rest:
+        """The traffic that is not guarded now, with what may wait of flows that ended.
+
+        A topic that is about to come under contract is one of it: what waits of it goes out with the rest.
+        """
         rest = rest_of(0, 0)
         for topic in self._registry.topics.values():
-            if topic.size_bytes and topic.name not in self.topics and topic.name not in draft.guarding:
+            if topic.size_bytes and topic.name not in self.topics:
                 rest = larger(rest, rest_of(topic.subscribers, topic.size_bytes, topic.comparisons))
         return rest
 

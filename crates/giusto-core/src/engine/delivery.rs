@@ -1,5 +1,6 @@
 //! What waits in output queues: one message for one client, with the subscriptions that it is for.
 
+use crate::engine::class::Class;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::store::MessageId;
 
@@ -56,6 +57,8 @@ pub(super) struct Waiting {
     pub(super) source: ClientId,
     /// What the publisher promised, 0 if nothing: its flow may be gone before the delivery is.
     pub(super) min_sep_ns: Nanos,
+    /// The queue that it waits in.
+    pub(super) class: Class,
     pub(super) subscriptions: Matched,
 }
 

@@ -71,12 +71,15 @@ impl Engine {
         let class = self.class_of(topic);
         match self.admit(now, flow, class, data.header.priority, frame) {
             Ok(pushed) => {
-                self.stamp(pushed.message, topic, client);
+                self.stamp(pushed.message, topic, client, class);
                 if pushed.first {
                     self.stages.of(class).arrived(&self.queues, topic, flow);
                 }
                 self.stages.waiting += usize::from(class == Class::Guarded);
-                self.count(topic, |counters| counters.ingested += 1);
+                if let Some(entry) = self.tables.topic_mut(topic) {
+                    entry.counters.ingested += 1;
+                    entry.draining += u32::from(class == Class::Draining);
+                }
                 Ok(())
             }
             Err(error) => {
@@ -106,16 +109,17 @@ impl Engine {
             }
         }
         Ok(match class {
-            Class::Guarded => self.queues.push_promised(now, flow, 0, frame)?,
+            Class::Guarded | Class::Draining => self.queues.push_promised(now, flow, 0, frame)?,
             Class::Rest => self.queues.push(now, flow, priority, frame)?,
         })
     }
 
-    /// Writes the topic and the publisher into a frame that is on its way to subscribers.
-    fn stamp(&mut self, message: MessageId, topic: TopicId, client: ClientId) {
+    /// Writes the topic, the publisher and whether it is under contract into a frame that is on its way to subscribers.
+    fn stamp(&mut self, message: MessageId, topic: TopicId, client: ClientId, class: Class) {
         if let Some(mut header) = DataMut::new(self.queues.store.frame_mut(message)) {
             header.set_stream(topic.0);
             header.set_source(client.0);
+            header.set_promised(class == Class::Guarded);
         }
     }
 
@@ -125,6 +129,10 @@ impl Engine {
         if self.has_guarded() {
             if let Some(quantum) = self.step_class(now, Class::Guarded) {
                 return Some(quantum);
+            }
+            if self.stages.draining_topics > 0 {
+                // It is there because something waits.
+                return self.step_class(now, Class::Draining);
             }
         }
         self.step_class(now, Class::Rest)
@@ -138,10 +146,14 @@ impl Engine {
             return Some(Quantum { flow, step: Step::Fragment });
         }
         self.stages.waiting -= usize::from(class == Class::Guarded);
+        let topic = self.queues.topic(flow);
         let step = self.forward(now, class, served.message, flow);
         self.queues.store.release(served.message);
         if self.queues.is_drained(flow) {
             self.drained(flow);
+        }
+        if class == Class::Draining {
+            self.drained_one(topic);
         }
         Some(Quantum { flow, step })
     }
@@ -204,7 +216,9 @@ impl Engine {
                 delivery.into_iter().for_each(|delivery| delivery.subscriptions.push(subscription));
             } else {
                 let subscriptions = Matched::One([subscription]);
-                let new = Waiting { message, client: entry.client, topic, source, min_sep_ns, subscriptions };
+                let (class, client_id) = (Class::Rest, entry.client);
+                let new =
+                    Waiting { message, client: client_id, topic, source, min_sep_ns, class, subscriptions };
                 let token = self.deliveries.insert(new);
                 client.delivery = (self.tables.step, token);
                 self.scratch.tokens.push(token);
@@ -220,11 +234,16 @@ impl Engine {
 
     /// Puts a delivery into its client's output queue.
     pub(super) fn send(&mut self, now: Nanos, class: Class, outgoing: Outgoing) {
-        let Some(client) = self.deliveries.get(outgoing.token).map(|delivery| delivery.client) else {
-            return;
-        };
-        if class == Class::Guarded {
-            self.ensure_guarded_queue(client);
+        let Some(delivery) = self.deliveries.get_mut(outgoing.token) else { return };
+        let (client, topic) = (delivery.client, delivery.topic);
+        let mut class = class;
+        if class != Class::Rest {
+            if let Some(entry) = self.tables.clients.get_mut(client.0) {
+                class = entry.class_for(topic, class);
+                (class == Class::Draining).then(|| entry.put_behind(topic));
+            }
+            delivery.class = class;
+            self.ensure_queue(client, class);
         }
         let Some(delivery) = self.deliveries.get(outgoing.token) else { return };
         let entry = self.tables.clients.get_mut(client.0);
@@ -236,10 +255,11 @@ impl Engine {
         }
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let admission = entry.map(|entry| {
-            let (fresh, ready, queue) = match (class, &mut entry.guarded) {
-                (Class::Guarded, Some(queue)) => {
+            let (fresh, ready, queue) = match (class, &mut entry.guarded, &mut entry.draining) {
+                (Class::Guarded, Some(queue), _) => {
                     (&mut entry.fresh_guarded, &mut self.ready_guarded, &mut **queue)
                 }
+                (Class::Draining, _, Some(queue)) => (&mut entry.fresh, &mut self.ready, &mut **queue),
                 _ => (&mut entry.fresh, &mut self.ready, &mut entry.output),
             };
             if *fresh == 0 {
@@ -311,6 +331,10 @@ impl Engine {
     pub fn finish(&mut self, token: u32) {
         let Some(waiting) = self.deliveries.get(token) else { return };
         let (message, topic, source) = (waiting.message, waiting.topic, waiting.source);
+        if waiting.class == Class::Draining {
+            let client = self.tables.clients.get_mut(waiting.client.0);
+            client.into_iter().for_each(|client| client.settle_behind(topic));
+        }
         for &subscription in waiting.subscriptions.as_slice() {
             self.tables.settle_subscription(subscription);
         }

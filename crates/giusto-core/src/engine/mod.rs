@@ -15,6 +15,7 @@ mod counters;
 mod debts;
 mod delivery;
 mod departure;
+mod draining;
 mod forward;
 mod losses;
 mod primitives;

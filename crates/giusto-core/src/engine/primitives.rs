@@ -72,6 +72,8 @@ impl Engine {
             fresh_guarded: 0,
             output,
             guarded: None,
+            draining: None,
+            behind: Vec::new(),
             flows,
             subscriptions,
             with_terms: 0,
@@ -100,6 +102,7 @@ impl Engine {
             name: name.into(),
             share,
             guarded: false,
+            draining: 0,
             flows: Vec::new(),
             pending: 0,
             gone: false,
@@ -130,10 +133,14 @@ impl Engine {
 
     /// Allots another share to a topic.
     pub fn allot(&mut self, id: TopicId, share: Share) -> Result<(), ChangeError> {
-        self.topic(id)?;
-        let class = self.class_of(id);
+        let topic = self.topic(id)?;
+        let class = if topic.guarded { Class::Guarded } else { Class::Rest };
+        let is_draining = topic.draining > 0;
         self.stages.of(class).check(id, &share)?;
         self.stages.of(class).allot(id, &share);
+        if is_draining {
+            self.stages.of(Class::Draining).allot(id, &share);
+        }
         if let Some(topic) = self.tables.topic_mut(id) {
             topic.share = share;
         }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::engine::Counters;
+use crate::engine::class::Class;
 use crate::error::Invalid;
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
@@ -92,6 +93,10 @@ pub(super) struct Client {
     pub(super) output: OutputQueue,
     /// For guarded deliveries, once there was one.
     pub(super) guarded: Option<Box<OutputQueue>>,
+    /// For deliveries that have to go out before guarded ones of the same topics, once there was one; and how many of
+    /// which topics these are.
+    pub(super) draining: Option<Box<OutputQueue>>,
+    pub(super) behind: Vec<(TopicId, u32)>,
     /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,
     pub(super) subscriptions: Vec<SubscriptionId>,
@@ -107,6 +112,8 @@ pub(super) struct Topic {
     pub(super) share: Share,
     /// Under contract.
     pub(super) guarded: bool,
+    /// Messages that wait, while it is draining; 0 when it is not.
+    pub(super) draining: u32,
     /// Flows that are open or have messages left.
     pub(super) flows: Vec<FlowId>,
     /// Deliveries that wait for clients.
@@ -257,14 +264,40 @@ impl Client {
     /// The next message for its link: a guarded one if there is one.
     #[inline]
     pub(super) fn pop(&mut self, now: Nanos, lost: &mut Vec<Lost>) -> Option<Outgoing> {
-        let guarded = self.guarded.as_mut().and_then(|queue| queue.pop(now, lost));
-        guarded.or_else(|| self.output.pop(now, lost))
+        let first = self.guarded.as_mut().and_then(|queue| queue.pop(now, lost));
+        let second = first.or_else(|| self.draining.as_mut().and_then(|queue| queue.pop(now, lost)));
+        second.or_else(|| self.output.pop(now, lost))
     }
 
     /// Messages that wait for it.
     #[inline]
     pub(super) fn waiting(&self) -> usize {
-        self.output.len() + self.guarded.as_ref().map_or(0, |queue| queue.len())
+        let len = |queue: &Option<Box<OutputQueue>>| queue.as_ref().map_or(0, |queue| queue.len());
+        self.output.len() + len(&self.guarded) + len(&self.draining)
+    }
+
+    /// The queue that a delivery of a topic goes into: behind those of the topic that are not guarded.
+    #[inline]
+    pub(super) fn class_for(&self, topic: TopicId, class: Class) -> Class {
+        let is_behind = !self.behind.is_empty() && self.behind.iter().any(|&(other, _)| other == topic);
+        if is_behind && class == Class::Guarded { Class::Draining } else { class }
+    }
+
+    /// One more delivery of a topic is not guarded.
+    pub(super) fn put_behind(&mut self, topic: TopicId) {
+        match self.behind.iter_mut().find(|(other, _)| *other == topic) {
+            Some((_, count)) => *count += 1,
+            None => self.behind.push((topic, 1)),
+        }
+    }
+
+    /// One of them has ended.
+    pub(super) fn settle_behind(&mut self, topic: TopicId) {
+        let Some(place) = self.behind.iter().position(|&(other, _)| other == topic) else { return };
+        self.behind[place].1 -= 1;
+        if self.behind[place].1 == 0 {
+            self.behind.swap_remove(place);
+        }
     }
 
     /// The client's flow on a topic, open or not yet drained.

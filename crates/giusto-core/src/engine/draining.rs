@@ -1,0 +1,61 @@
+//! What becomes of messages that wait when their topic comes under contract: they go out first, without a promise, and
+//! make nothing wait that was promised.
+//!
+//! **In the input stage.** A bound counts with what the offers allow at once, but the rest is served late, so that any number of
+//! messages may wait. The topic *drains*: it is in a stage of its own, behind everything guarded and before the rest, with
+//! whatever comes in meanwhile. When nothing of it waits it joins the guarded stage. That happens soon, since what is guarded, this
+//! topic included, leaves some of the time free.
+//!
+//! **For a client.** Deliveries that wait in its queue go into one of their own, behind its guarded queue and before the other.
+//! As long as some of a topic are there, later ones of this topic go behind them: the order of a topic stays. Other topics
+//! do not notice.
+//!
+//! What has come this way was not promised anything: its records have no bound.
+
+use crate::engine::Engine;
+use crate::engine::class::Class;
+use crate::id::TopicId;
+
+impl Engine {
+    /// A topic has come under contract with so many messages waiting.
+    pub(super) fn drain(&mut self, id: TopicId, waiting: u32) {
+        let Some(topic) = self.tables.topic_mut(id) else { return };
+        topic.draining = waiting;
+        let share = topic.share;
+        self.stages.draining_topics += 1;
+        self.stages.of(Class::Draining).allot(id, &share);
+        self.join_all(id, Class::Draining);
+    }
+
+    /// A message of a draining topic has had its last quantum. After the last of them the topic is guarded.
+    pub(super) fn drained_one(&mut self, id: TopicId) {
+        let Some(topic) = self.tables.topic_mut(id) else { return };
+        topic.draining -= 1;
+        if topic.draining == 0 {
+            self.stages.draining_topics -= 1;
+            self.stages.of(Class::Draining).withdraw(id);
+            self.join_all(id, Class::Guarded);
+        }
+    }
+
+    /// Takes what waits for clients out of their queues of the rest.
+    pub(super) fn move_deliveries(&mut self, id: TopicId) {
+        if self.tables.topics.get(id.0).is_none_or(|topic| topic.pending == 0) {
+            return;
+        }
+        for client in self.deliveries.clients_of(id) {
+            let is_chosen = |token| self.deliveries.get(token).is_some_and(|delivery| delivery.topic == id);
+            let Some(entry) = self.tables.clients.get_mut(client.0) else { continue };
+            let moved = entry.output.extract(&is_chosen);
+            self.ensure_queue(client, Class::Draining);
+            let entry = self.tables.clients.get_mut(client.0);
+            entry
+                .and_then(|entry| entry.draining.as_mut())
+                .into_iter()
+                .for_each(|queue| queue.expect(moved.len()));
+            for outgoing in moved {
+                self.send(self.now, Class::Draining, outgoing);
+            }
+        }
+    }
+}
