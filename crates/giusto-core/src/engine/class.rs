@@ -13,6 +13,9 @@ use crate::input::{self, InputStage};
 use crate::output::{self, OutputQueue};
 use crate::queue::Lanes;
 
+/// Messages in a queue that cost as much to look at as a topic.
+const LOOKS_PER_UNIT: usize = 2;
+
 /// The two classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -97,12 +100,22 @@ pub(super) struct Ready {
 }
 
 impl Engine {
-    /// Puts a topic under contract, or among the rest; whether it is there now. It is guarded at once, whatever waits,
-    /// and what waits for clients goes into their guarded queues, in order. It goes back only when nothing of it waits
-    /// anywhere.
+    /// Puts a topic under contract, or among the rest; whether it is there now. It is guarded whatever waits: what waits for
+    /// clients goes into their guarded queues, in order. It goes back only when nothing of it waits anywhere.
     pub fn guard(&mut self, id: TopicId, guarded: bool) -> Result<bool, ChangeError> {
+        self.guard_some(id, guarded, &mut Effort::ALL.clone())
+    }
+
+    /// The same as far as the effort goes: a topic for which much waits is not guarded before all of that is moved.
+    pub fn guard_some(
+        &mut self,
+        id: TopicId,
+        guarded: bool,
+        effort: &mut Effort,
+    ) -> Result<bool, ChangeError> {
         let topic = self.topic(id)?;
         if topic.guarded == guarded {
+            self.tables.topic_mut(id).into_iter().for_each(|topic| topic.moved = 0);
             return Ok(true);
         }
         let waiting: u32 = topic.flows.iter().map(|&flow| self.queues.waiting(flow)).sum();
@@ -111,14 +124,16 @@ impl Engine {
         }
         let share = topic.share;
         self.stages.of(Class::of(guarded)).check(id, &share)?;
+        if guarded && !self.move_deliveries(id, effort) {
+            return Ok(false);
+        }
         self.move_input(id, Class::of(guarded));
         if let Some(topic) = self.tables.topic_mut(id) {
-            topic.guarded = guarded;
+            (topic.guarded, topic.moved) = (guarded, 0);
         }
         if guarded {
             self.stages.topics += 1;
             self.stages.waiting += waiting as usize;
-            self.move_deliveries(id);
         } else {
             self.stages.topics -= 1;
         }
@@ -146,17 +161,33 @@ impl Engine {
         }
     }
 
-    /// Takes what waits for clients over into their guarded queues.
-    fn move_deliveries(&mut self, id: TopicId) {
-        if self.tables.topics.get(id.0).is_none_or(|topic| topic.pending == 0) {
+    /// Takes what waits for clients over into their guarded queues, one client after the other; whether all is there. What
+    /// comes meanwhile follows it there.
+    fn move_deliveries(&mut self, id: TopicId, effort: &mut Effort) -> bool {
+        let clients = self.tables.clients.len() as u32;
+        while let Some(topic) =
+            self.tables.topic_mut(id).filter(|topic| topic.pending > 0 && topic.moved < clients)
+        {
+            if effort.is_spent() {
+                return false;
+            }
+            let client = ClientId(topic.moved);
+            topic.moved += 1;
+            effort.spend(1);
+            self.move_deliveries_to(client, id, effort);
+        }
+        true
+    }
+
+    fn move_deliveries_to(&mut self, client: ClientId, topic: TopicId, effort: &mut Effort) {
+        let Some(entry) = self.tables.clients.get_mut(client.0) else { return };
+        if entry.output.is_empty() {
             return;
         }
-        for client in self.deliveries.clients_of(id) {
-            let is_chosen = |token| self.deliveries.get(token).is_some_and(|delivery| delivery.topic == id);
-            let Some(entry) = self.tables.clients.get_mut(client.0) else { continue };
-            for outgoing in entry.output.extract(&is_chosen) {
-                self.send(Nanos::MIN, Class::Guarded, outgoing);
-            }
+        effort.spend(entry.output.len() / LOOKS_PER_UNIT);
+        let is_chosen = |token| self.deliveries.get(token).is_some_and(|delivery| delivery.topic == topic);
+        for outgoing in entry.output.extract(&is_chosen) {
+            self.send(Nanos::MIN, Class::Guarded, outgoing);
         }
     }
 

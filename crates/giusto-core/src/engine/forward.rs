@@ -157,7 +157,9 @@ impl Engine {
         }
         self.match_up(topic, message, source, has_attributes);
         let tokens = std::mem::take(&mut self.scratch.tokens);
+        let mut moved = 0;
         if let Some(entry) = self.tables.topic_mut(topic) {
+            moved = entry.moved;
             entry.pending += tokens.len() as u32;
             entry.counters.selected += 1;
             entry.counters.unmatched += u64::from(tokens.is_empty());
@@ -174,6 +176,7 @@ impl Engine {
         };
         for &token in &tokens {
             self.queues.store.retain(message);
+            let class = if moved > 0 { self.class_for(token, moved) } else { class };
             self.send(now, class, Outgoing { token, ..outgoing });
         }
         let count = tokens.len();
@@ -215,6 +218,12 @@ impl Engine {
     fn promised_ns(&self, message: MessageId) -> Nanos {
         let flow = self.queues.store.message(message).flow;
         self.tables.flows.get(flow.0).map_or(0, Flow::min_sep_ns)
+    }
+
+    /// The class of a delivery of a topic that is about to be guarded: clients below a number have been moved.
+    #[cold]
+    fn class_for(&self, token: u32, moved: u32) -> Class {
+        Class::of(self.deliveries.get(token).is_some_and(|delivery| delivery.client.0 < moved))
     }
 
     /// Puts a delivery into its client's output queue.

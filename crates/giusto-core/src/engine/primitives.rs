@@ -101,6 +101,7 @@ impl Engine {
             name: name.into(),
             share,
             guarded: false,
+            moved: 0,
             flows: Vec::new(),
             pending: 0,
             gone: false,

@@ -63,6 +63,11 @@ impl<T> Slots<T> {
         self.entries.get_mut(number as usize)?.as_mut()
     }
 
+    /// No entry has this number or a higher one.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut().filter_map(Option::as_mut)
     }
@@ -113,6 +118,8 @@ pub(super) struct Topic {
     pub(super) share: Share,
     /// Under contract.
     pub(super) guarded: bool,
+    /// It is about to be: clients below this number get its messages in their guarded queues.
+    pub(super) moved: u32,
     /// Flows that are open or have messages left.
     pub(super) flows: Vec<FlowId>,
     /// Deliveries that wait for clients.

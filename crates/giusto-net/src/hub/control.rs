@@ -83,9 +83,11 @@ impl Hub {
         self.engine.allot(topic, share)
     }
 
-    /// Puts a topic under contract, or among the rest; whether it is there now.
+    /// Puts a topic under contract, or among the rest; whether it is there now. If much waits for its subscribers, it takes
+    /// some calls until it is under contract, while others are.
     pub fn guard(&mut self, topic: TopicId, guarded: bool) -> Result<bool, ChangeError> {
-        let is_so = self.engine.guard(topic, guarded)?;
+        let mut effort = self.effort();
+        let is_so = self.engine.guard_some(topic, guarded, &mut effort)?;
         if is_so {
             self.shift_publishers(topic, guarded);
         }
@@ -166,8 +168,7 @@ impl Hub {
     /// all have been told.
     pub fn spread(&mut self, subscription: SubscriptionId) -> bool {
         if !self.engine.is_spread(subscription) {
-            let mut effort = if self.is_guarded() { Effort::units(UNITS) } else { Effort::ALL };
-            self.engine.spread_some(&mut effort);
+            self.engine.spread_some(&mut self.effort());
         }
         self.engine.is_spread(subscription)
     }
@@ -210,6 +211,11 @@ impl Hub {
     /// The records since the last drain, if any are kept.
     pub fn drain_records(&mut self) -> Option<Batch> {
         self.engine.drain_records()
+    }
+
+    /// What one call may do while something is promised.
+    fn effort(&self) -> Effort {
+        if self.is_guarded() { Effort::units(UNITS) } else { Effort::ALL }
     }
 
     fn client(&self, id: ConnId) -> Result<ClientId, ChangeError> {

@@ -186,9 +186,14 @@ impl PyDoor {
         let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
         let mut there = Vec::new();
         for topic in topics {
-            if self.ask(py, move |hub, _| hub.guard(TopicId(topic), guarded) == Ok(true))? {
-                there.push(topic);
+            let mut is_there = Ok(false);
+            while is_there == Ok(false) {
+                is_there = self.ask(py, move |hub, _| hub.guard(TopicId(topic), guarded))?;
+                if !guarded {
+                    break;
+                }
             }
+            there.extend((is_there == Ok(true)).then_some(topic));
         }
         self.prepare(py)?;
         Ok(there)
