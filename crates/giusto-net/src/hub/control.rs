@@ -191,9 +191,11 @@ impl Hub {
         Ok(())
     }
 
-    /// Connections that do not take the control frames for them: what can wait should.
-    pub fn unread(&self) -> Vec<ConnId> {
-        self.conns.iter().filter(|conn| conn.outbox.len() > UNREAD_BYTES).map(|conn| conn.id).collect()
+    /// Connections in so many slots from one on that do not take the control frames for them: what can wait should. And
+    /// whether there are more slots behind them.
+    pub fn unread(&self, first: usize, slots: usize) -> (Vec<ConnId>, bool) {
+        let (conns, more) = self.conns.portion(first, slots);
+        (conns.filter(|conn| conn.outbox.len() > UNREAD_BYTES).map(|conn| conn.id).collect(), more)
     }
 
     /// Sends what waits, then an error frame (a goodbye if `code` is 0), and lets the connection go.
