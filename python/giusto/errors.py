@@ -150,7 +150,10 @@ def milliseconds(ns: int) -> str:
 
 
 class Nearest(NamedTuple):
-    """What could be granted instead: the smallest `max_latency`, the largest rate; None if nothing helps."""
+    """What could be granted instead: the smallest `max_latency`, the largest rate.
+
+    None if nothing helps, or if it would have taken too long to find out.
+    """
 
     max_latency_ns: int | None = None
     count: int | None = None  # type: ignore[assignment]  # not the method of tuples
@@ -169,7 +172,7 @@ class Nearest(NamedTuple):
 class Refused(GiustoError):
     """The bus cannot promise what was asked; nothing was changed.
 
-    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside
+    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside, queue
     or datagrams; `reason` says it as a sentence. `nearest` is what would be granted now, if anything is.
     """
 

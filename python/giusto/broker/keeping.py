@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Draft
@@ -23,6 +24,17 @@ class Keeping:
     def __init__(self, store: Store | None, share: Callable[[str], ShareTerms]) -> None:
         self._store = store
         self._share = share
+        self._erased: list[Kept] | None = None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is forgotten in the block is forgotten at its end, with one transaction."""
+        self._erased = []
+        try:
+            yield
+        finally:
+            erased, self._erased = self._erased, None
+            self._change([], erased)
 
     def write(self, draft: Draft, known: Callable[[str], bool]) -> None:
         """Keep what comes, forget what goes; raises `NotKept`. A `known` contract is kept already."""
@@ -41,7 +53,10 @@ class Keeping:
     def erase(self, draft: Draft) -> None:
         """Forget what has ended. What cannot be forgotten comes back after a restart, for a while."""
         released: list[Kept] = [KeptShare(topic, ShareTerms()) for topic in draft.released]
-        self._change([], _gone(draft) + released)
+        if self._erased is None:
+            self._change([], _gone(draft) + released)
+        else:
+            self._erased += _gone(draft) + released
 
     def give_up(self, client: str, topic: str) -> None:
         """A flow that was kept does not count any more."""
@@ -82,4 +97,5 @@ def _kept_offer(held: Holding) -> KeptOffer:
 
 
 def _kept_need(contract: Contract) -> KeptNeed:
-    return KeptNeed(contract.key, contract.client, contract.pattern, contract.need.terms())
+    terms = contract.need.terms()
+    return KeptNeed(contract.key, contract.client, contract.pattern, terms, contract.comparisons)

@@ -57,6 +57,7 @@ class Topic:
     flows: dict[int, Flow] = field(default_factory=dict)
     past: set[int] = field(default_factory=set)
     subscribers: int = 0
+    comparisons: int = 0
     size_bytes: int = 0
     rested: bool = False
 
@@ -73,12 +74,16 @@ class Flow:
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """What a client receives; `publishers` counts the flows that its pattern covers."""
+    """What a client receives; `publishers` counts the flows that its pattern covers.
+
+    `comparisons` are those of its filter.
+    """
 
     number: int
     client: Client
     pattern: str
     need: NeedTerms
+    comparisons: int = 0
     publishers: int = 0
 
 
@@ -160,7 +165,9 @@ class Registry:
         self.topic_names[number] = name
         self._tree.add(name)
         self._matcher.add_topic(name)
-        topic.subscribers = len(self._covering(name))
+        covering = self._covering(name)
+        topic.subscribers = len(covering)
+        topic.comparisons = sum(each.comparisons for each in covering)
         if not kept:
             self.vacant[name] = topic
         return topic
@@ -216,13 +223,16 @@ class Registry:
             subscription.publishers -= 1
             self._changed[subscription] = None
 
-    def add_subscription(self, client: Client, pattern: str, number: int, need: NeedTerms) -> Subscription:
+    def add_subscription(
+        self, client: Client, pattern: str, number: int, need: NeedTerms, comparisons: int = 0
+    ) -> Subscription:
         self._evict_other(client, self._subscriptions.get(number))
-        subscription = Subscription(number, client, pattern, need)
+        subscription = Subscription(number, client, pattern, need, comparisons)
         self._matcher.subscribe(number, pattern)
         self._subscriptions[number] = client.subscriptions[number] = subscription
         for topic in self.topics_covered(pattern):
             topic.subscribers += 1
+            topic.comparisons += comparisons
             subscription.publishers += len(topic.flows)
             self._changed.update(dict.fromkeys(topic.flows.values()))
         return subscription
@@ -233,6 +243,7 @@ class Registry:
         self._changed.pop(subscription, None)
         for topic in self.topics_covered(subscription.pattern):
             topic.subscribers -= 1
+            topic.comparisons -= subscription.comparisons
             self._changed.update(dict.fromkeys(topic.flows.values()))
 
     def has_flow(self, client: Client, topic: str) -> bool:

@@ -51,6 +51,7 @@ class AnyBus:
         self._native: _core.Connection
         self._process = os.getpid()
         self._has_reports = False
+        self._is_second = False
         _open.add(self)
 
     @property
@@ -152,6 +153,13 @@ class AnyBus:
             handler(argument)
         except Exception as error:
             failed(error)
+
+    @property
+    def _has_limits(self) -> bool:
+        """Whether it publishes something that may be under contract, so that the rest needs a limit too."""
+        return not self._is_second and any(
+            one.offer.limit is not None for one in list(self._ledger.publishers.values())
+        )
 
     def _exchanges(self) -> Exchange:
         if self._exchange is None:

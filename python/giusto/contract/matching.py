@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from giusto.contract.duration import show_ns, show_rate
 from giusto.contract.need import Need
-from giusto.contract.offer import Offer
+from giusto.contract.offer import QUEUE_MAX, Offer
 from giusto.errors import Nearest, Refused
 
 
@@ -26,6 +26,15 @@ def require_match(need: Need, flow: Flow) -> None:
     """Raise `Refused` if the offer promises fewer messages than the need asks for."""
     _require_max_sep(need, flow)
     _require_rate(need, flow)
+
+
+def asks_of(pattern: str, topic: str) -> bool:
+    """Whether a need on a pattern that covers the topic is about it.
+
+    A topic that begins with `_` is giusto's own, such as that of a reply: a wildcard in the first place does
+    not ask anything of it.
+    """
+    return not topic.startswith("_") or pattern[0] not in "+#"
 
 
 def is_demanding(need: Need) -> bool:
@@ -61,3 +70,30 @@ def _sentence(needed: str, flow: Flow) -> str:
 def _nearest(flow: Flow) -> Nearest | None:
     offered = flow.offer.max_sep_ns
     return None if offered is None else Nearest(count=1, period_ns=offered)
+
+
+def require_queue(flow: Flow, tolerance_ns: int, promise_ns: int) -> None:
+    """Raise `Refused` if a publisher that keeps its offer may have to wait for room in its queue.
+
+    What a message waits for then is in no bound. Within a promised latency the offer, and the tolerance of
+    the broker, let so many messages come; of the room that they leave a quarter may be given back late.
+    """
+    offer = flow.offer
+    if offer.limit is None:
+        return
+    count, period_ns = offer.limit
+    needed = offer.burst - -(offer.jitter_ns + tolerance_ns + promise_ns) * count // period_ns
+    sure = offer.queue - max(1, offer.queue // 4) + 1
+    if needed > sure:
+        reason = (
+            f"{flow.publisher} may have {needed:,} messages under way on {flow.topic} within "
+            f"{show_ns(promise_ns)}, and its queue of {offer.queue:,} is sure to have room for {sure:,}"
+        )
+        raise Refused("queue", f"{reason}: {_more_room(needed)}")
+
+
+def _more_room(needed: int) -> str:
+    queue = needed + needed // 3 + 1
+    if queue > QUEUE_MAX:
+        return "offer a smaller burst or rate, or ask for a shorter latency"
+    return f"offer a queue of {queue:,}, or ask for a shorter latency"

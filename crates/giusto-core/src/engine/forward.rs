@@ -67,6 +67,7 @@ impl Engine {
         if !data.attributes.is_empty() {
             Attributes::decode(data.attributes).map_err(IngestError::Attributes)?;
         }
+        self.now = self.now.max(now);
         let class = self.class_of(topic);
         match self.admit(now, flow, class, data.header.priority, frame) {
             Ok(pushed) => {

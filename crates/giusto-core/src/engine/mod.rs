@@ -12,6 +12,7 @@
 
 mod class;
 mod counters;
+mod debts;
 mod delivery;
 mod departure;
 mod forward;
@@ -39,6 +40,7 @@ pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
 pub use view::Views;
 
 use class::{Ready, Stages};
+use debts::Debts;
 use delivery::Deliveries;
 use losses::Losses;
 use tables::Tables;
@@ -108,6 +110,9 @@ pub struct Engine {
     ready: Ready,
     ready_guarded: Ready,
     losses: Losses,
+    debts: Debts,
+    /// The latest instant at which a message came in.
+    now: Nanos,
 }
 
 #[derive(Debug, Default)]
@@ -145,6 +150,8 @@ impl Engine {
             ready: Ready::default(),
             ready_guarded: Ready::default(),
             losses: Losses::default(),
+            debts: Debts::default(),
+            now: Nanos::MIN,
         })
     }
 

@@ -11,7 +11,7 @@ use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::Share;
 use crate::matching::topic::check_name;
 use crate::output::{self, Terms};
-use crate::policer::{Limit, Rule};
+use crate::policer::{Bucket, Limit, Rule};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
 
@@ -75,7 +75,6 @@ impl Engine {
             flows,
             subscriptions,
             with_terms: 0,
-            ended: Vec::new(),
             delivery: (0, 0),
         };
         self.tables.clients.insert(entry);
@@ -121,7 +120,6 @@ impl Engine {
         self.matcher.remove_topic(id)?;
         let class = self.class_of(id);
         self.stages.of(class).withdraw(id);
-        self.tables.clients.iter_mut().for_each(|client| client.ended.retain(|&(topic, _)| topic != id));
         if let Some(topic) = self.tables.topics.get_mut(id.0) {
             topic.gone = true;
             self.stages.topics -= usize::from(std::mem::take(&mut topic.guarded));
@@ -180,8 +178,12 @@ impl Engine {
     }
 
     fn install_rule(&mut self, client: ClientId, topic: TopicId, flow: FlowId, rule: Option<Arc<Rule>>) {
-        let entry = self.tables.clients.get_mut(client.0);
-        let bucket = entry.zip(rule).map(|(client, rule)| client.bucket(topic, rule));
+        let names = self.tables.clients.get(client.0).zip(self.tables.topics.get(topic.0));
+        let bucket =
+            names.zip(rule).map(|((client, topic), rule)| match self.debts.take(&client.name, &topic.name) {
+                Some(ended) => ended.go_on(rule),
+                None => Bucket::new(rule),
+            });
         if let Some(flow) = self.tables.flows.get_mut(flow.0) {
             flow.bucket = bucket;
         }
@@ -192,8 +194,9 @@ impl Engine {
         self.queues.close(flow)?;
         let bucket = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.take());
         let (client, topic) = (self.queues.client(flow), self.queues.topic(flow));
-        if let Some((client, bucket)) = self.tables.clients.get_mut(client.0).zip(bucket) {
-            client.ended.push((topic, bucket));
+        let names = self.tables.clients.get(client.0).zip(self.tables.topics.get(topic.0));
+        if let Some(((client, topic), bucket)) = names.zip(bucket) {
+            self.debts.keep(self.now, &client.name, &topic.name, bucket);
         }
         if self.queues.is_drained(flow) {
             self.drained(flow);

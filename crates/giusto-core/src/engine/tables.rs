@@ -68,10 +68,6 @@ impl<T> Slots<T> {
         self.entries.len()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.entries.iter_mut().filter_map(Option::as_mut)
-    }
-
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.iter_from(0)
     }
@@ -106,8 +102,6 @@ pub(super) struct Client {
     pub(super) subscriptions: Vec<SubscriptionId>,
     /// How many of its subscriptions have terms.
     pub(super) with_terms: usize,
-    /// Buckets of flows that have ended: a flow that comes back does not come with a full one.
-    pub(super) ended: Vec<(TopicId, Bucket)>,
     /// The delivery that the message of a step has for this client, and which step that was.
     pub(super) delivery: (u64, u32),
 }
@@ -289,13 +283,6 @@ impl Client {
     pub(super) fn add_flow(&mut self, topic: TopicId, flow: FlowId) {
         let place = self.flows.partition_point(|&(other, _)| other < topic);
         self.flows.insert(place, (topic, flow));
-    }
-
-    /// The bucket for a flow that begins on `topic`: the one that it ended with, if the rule is the same.
-    pub(super) fn bucket(&mut self, topic: TopicId, rule: Arc<Rule>) -> Bucket {
-        let ended =
-            self.ended.iter().position(|(ended, _)| *ended == topic).map(|n| self.ended.swap_remove(n).1);
-        ended.filter(|bucket| *bucket.rule() == *rule).unwrap_or_else(|| Bucket::new(rule))
     }
 
     pub(super) fn remove_flow(&mut self, topic: TopicId) {

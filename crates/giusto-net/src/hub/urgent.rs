@@ -80,11 +80,15 @@ pub(super) struct Urgent {
     dirty: VecDeque<ConnId>,
 }
 
-/// Bytes that an offer allows at once, and a message that was on its way.
+/// Bytes that the policer of an offer lets through at once, and a message that was on its way.
 fn offered_bytes(offer: &Offer) -> u64 {
     let Some(limit) = offer.limit else { return PORTION_BYTES_MAX };
     let burst = limit.burst.numerator.unsigned_abs().div_ceil(limit.burst.denominator.unsigned_abs().max(1));
-    burst.saturating_add(1).saturating_mul(u64::from(offer.bounds.limit_bytes)).min(PORTION_BYTES_MAX)
+    let late = u128::from(limit.jitter_ns.unsigned_abs()) * u128::from(limit.count.unsigned_abs());
+    let late = late.div_ceil(u128::from(limit.period_ns.unsigned_abs().max(1)));
+    let messages = late.saturating_add(u128::from(burst)).saturating_add(1);
+    let bytes = messages.saturating_mul(u128::from(offer.bounds.limit_bytes));
+    u64::try_from(bytes).unwrap_or(PORTION_BYTES_MAX).min(PORTION_BYTES_MAX)
 }
 
 impl Hub {
