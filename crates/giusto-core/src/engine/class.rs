@@ -98,8 +98,19 @@ impl Engine {
     /// messages of it wait, they and those behind them go out first, between the classes. It goes back only when nothing of it
     /// waits anywhere.
     pub fn guard(&mut self, id: TopicId, guarded: bool) -> Result<bool, ChangeError> {
+        self.guard_some(id, guarded, &mut Effort::ALL.clone())
+    }
+
+    /// The same as far as the effort goes: a topic for which much waits is not guarded before all of that is moved.
+    pub fn guard_some(
+        &mut self,
+        id: TopicId,
+        guarded: bool,
+        effort: &mut Effort,
+    ) -> Result<bool, ChangeError> {
         let topic = self.topic(id)?;
         if topic.guarded == guarded {
+            self.tables.topic_mut(id).into_iter().for_each(|topic| topic.moved = 0);
             return Ok(true);
         }
         let waiting: u32 = topic.flows.iter().map(|&flow| self.queues.waiting(flow)).sum();
@@ -109,14 +120,16 @@ impl Engine {
         let (from, to) = if guarded { (Class::Rest, Class::Guarded) } else { (Class::Guarded, Class::Rest) };
         let share = topic.share;
         self.stages.of(to).check(id, &share)?;
+        if guarded && !self.move_deliveries(id, effort) {
+            return Ok(false);
+        }
         self.stages.of(from).withdraw(id);
         self.stages.of(to).allot(id, &share);
         if let Some(topic) = self.tables.topic_mut(id) {
-            topic.guarded = guarded;
+            (topic.guarded, topic.moved) = (guarded, 0);
         }
         if guarded {
             self.stages.topics += 1;
-            self.move_deliveries(id);
         } else {
             self.stages.topics -= 1;
         }

@@ -90,15 +90,6 @@ impl Deliveries {
         self.entries.get_mut(token as usize).filter(|entry| !matches!(entry.subscriptions, Matched::None))
     }
 
-    /// Clients for which messages of a topic wait, each once, ascending.
-    pub(super) fn clients_of(&self, topic: TopicId) -> Vec<ClientId> {
-        let waits = |entry: &&Waiting| entry.topic == topic && !matches!(entry.subscriptions, Matched::None);
-        let mut clients: Vec<_> = self.entries.iter().filter(waits).map(|entry| entry.client).collect();
-        clients.sort_unstable();
-        clients.dedup();
-        clients
-    }
-
     #[inline]
     pub(super) fn remove(&mut self, token: u32) {
         if let Some(entry) = self.get_mut(token) {

@@ -12,9 +12,13 @@
 //!
 //! What has come this way was not promised anything: its records have no bound.
 
+use crate::effort::Effort;
 use crate::engine::Engine;
 use crate::engine::class::Class;
-use crate::id::TopicId;
+use crate::id::{ClientId, TopicId};
+
+/// Messages in a queue that cost as much to look at as a topic.
+const LOOKS_PER_UNIT: usize = 2;
 
 impl Engine {
     /// A topic has come under contract with so many messages waiting.
@@ -38,24 +42,45 @@ impl Engine {
         }
     }
 
-    /// Takes what waits for clients out of their queues of the rest.
-    pub(super) fn move_deliveries(&mut self, id: TopicId) {
-        if self.tables.topics.get(id.0).is_none_or(|topic| topic.pending == 0) {
+    /// Takes what waits for clients out of their queues of the rest, one client after the other; whether all is moved. What
+    /// comes meanwhile follows it.
+    pub(super) fn move_deliveries(&mut self, id: TopicId, effort: &mut Effort) -> bool {
+        let clients = self.tables.clients.len() as u32;
+        while let Some(topic) =
+            self.tables.topic_mut(id).filter(|topic| topic.pending > 0 && topic.moved < clients)
+        {
+            if effort.is_spent() {
+                return false;
+            }
+            let client = ClientId(topic.moved);
+            topic.moved += 1;
+            effort.spend(1);
+            self.move_deliveries_to(client, id, effort);
+        }
+        true
+    }
+
+    fn move_deliveries_to(&mut self, client: ClientId, topic: TopicId, effort: &mut Effort) {
+        let Some(entry) = self.tables.clients.get_mut(client.0) else { return };
+        if entry.output.is_empty() {
             return;
         }
-        for client in self.deliveries.clients_of(id) {
-            let is_chosen = |token| self.deliveries.get(token).is_some_and(|delivery| delivery.topic == id);
-            let Some(entry) = self.tables.clients.get_mut(client.0) else { continue };
-            let moved = entry.output.extract(&is_chosen);
-            self.ensure_queue(client, Class::Draining);
-            let entry = self.tables.clients.get_mut(client.0);
-            entry
-                .and_then(|entry| entry.draining.as_mut())
-                .into_iter()
-                .for_each(|queue| queue.expect(moved.len()));
-            for outgoing in moved {
-                self.send(self.now, Class::Draining, outgoing);
-            }
+        effort.spend(entry.output.len() / LOOKS_PER_UNIT);
+        let is_chosen = |token| self.deliveries.get(token).is_some_and(|delivery| delivery.topic == topic);
+        let moved = entry.output.extract(&is_chosen);
+        self.ensure_queue(client, Class::Draining);
+        let entry = self.tables.clients.get_mut(client.0);
+        let queue = entry.and_then(|entry| entry.draining.as_mut());
+        queue.into_iter().for_each(|queue| queue.expect(moved.len()));
+        for outgoing in moved {
+            self.send(self.now, Class::Draining, outgoing);
         }
+    }
+
+    /// The class of a delivery of a topic that is about to be guarded: clients below a number have been moved.
+    #[cold]
+    pub(super) fn class_while_moving(&self, token: u32, moved: u32) -> Class {
+        let is_moved = self.deliveries.get(token).is_some_and(|delivery| delivery.client.0 < moved);
+        if is_moved { Class::Draining } else { Class::Rest }
     }
 }

@@ -170,7 +170,9 @@ impl Engine {
         }
         self.match_up(topic, message, source, has_attributes);
         let tokens = std::mem::take(&mut self.scratch.tokens);
+        let mut moved = 0;
         if let Some(entry) = self.tables.topic_mut(topic) {
+            moved = entry.moved;
             entry.pending += tokens.len() as u32;
             entry.counters.selected += 1;
             entry.counters.unmatched += u64::from(tokens.is_empty());
@@ -187,6 +189,7 @@ impl Engine {
         };
         for &token in &tokens {
             self.queues.store.retain(message);
+            let class = if moved > 0 { self.class_while_moving(token, moved) } else { class };
             self.send(now, class, Outgoing { token, ..outgoing });
         }
         let count = tokens.len();

@@ -171,6 +171,11 @@ impl Engine {
         self.tables.totals()
     }
 
+    /// What has happened on topics that are gone.
+    pub fn past(&self) -> Counters {
+        self.tables.past
+    }
+
     /// Clients that are to be disconnected since their queue was full; each is named once per call.
     pub fn take_overflowed(&mut self) -> Vec<ClientId> {
         let mut clients = std::mem::take(&mut self.overflowed);

@@ -103,6 +103,7 @@ impl Engine {
             share,
             guarded: false,
             draining: 0,
+            moved: 0,
             flows: Vec::new(),
             pending: 0,
             gone: false,

@@ -64,6 +64,11 @@ impl<T> Slots<T> {
         self.entries.get_mut(number as usize)?.as_mut()
     }
 
+    /// No entry has this number or a higher one.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         self.iter_from(0)
     }
@@ -114,6 +119,8 @@ pub(super) struct Topic {
     pub(super) guarded: bool,
     /// Messages that wait, while it is draining; 0 when it is not.
     pub(super) draining: u32,
+    /// It is about to be: clients below this number get its messages in their draining queues.
+    pub(super) moved: u32,
     /// Flows that are open or have messages left.
     pub(super) flows: Vec<FlowId>,
     /// Deliveries that wait for clients.

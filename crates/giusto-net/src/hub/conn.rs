@@ -178,7 +178,16 @@ impl Conns {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Conn> {
-        self.places.iter().filter_map(|place| match place {
+        self.iter_from(0, usize::MAX)
+    }
+
+    /// Those in so many slots, and whether there are more behind them.
+    pub(super) fn portion(&self, first: usize, slots: usize) -> (impl Iterator<Item = &Conn>, bool) {
+        (self.iter_from(first, slots), first.saturating_add(slots) < self.places.len())
+    }
+
+    fn iter_from(&self, first: usize, slots: usize) -> impl Iterator<Item = &Conn> {
+        self.places.iter().skip(first).take(slots).filter_map(|place| match place {
             Place::Taken(conn) => Some(&**conn),
             Place::Free(_) => None,
         })

@@ -83,9 +83,11 @@ impl Hub {
         self.engine.allot(topic, share)
     }
 
-    /// Puts a topic under contract, or among the rest; whether it is there now.
+    /// Puts a topic under contract, or among the rest; whether it is there now. If much waits for its subscribers, it takes
+    /// some calls until it is under contract, while others are.
     pub fn guard(&mut self, topic: TopicId, guarded: bool) -> Result<bool, ChangeError> {
-        let is_so = self.engine.guard(topic, guarded)?;
+        let mut effort = self.effort();
+        let is_so = self.engine.guard_some(topic, guarded, &mut effort)?;
         if is_so {
             self.shift_publishers(topic, guarded);
         }
@@ -166,8 +168,7 @@ impl Hub {
     /// all have been told.
     pub fn spread(&mut self, subscription: SubscriptionId) -> bool {
         if !self.engine.is_spread(subscription) {
-            let mut effort = if self.is_guarded() { Effort::units(UNITS) } else { Effort::ALL };
-            self.engine.spread_some(&mut effort);
+            self.engine.spread_some(&mut self.effort());
         }
         self.engine.is_spread(subscription)
     }
@@ -190,9 +191,11 @@ impl Hub {
         Ok(())
     }
 
-    /// Connections that do not take the control frames for them: what can wait should.
-    pub fn unread(&self) -> Vec<ConnId> {
-        self.conns.iter().filter(|conn| conn.outbox.len() > UNREAD_BYTES).map(|conn| conn.id).collect()
+    /// Connections in so many slots from one on that do not take the control frames for them: what can wait should. And
+    /// whether there are more slots behind them.
+    pub fn unread(&self, first: usize, slots: usize) -> (Vec<ConnId>, bool) {
+        let (conns, more) = self.conns.portion(first, slots);
+        (conns.filter(|conn| conn.outbox.len() > UNREAD_BYTES).map(|conn| conn.id).collect(), more)
     }
 
     /// Sends what waits, then an error frame (a goodbye if `code` is 0), and lets the connection go.
@@ -210,6 +213,11 @@ impl Hub {
     /// The records since the last drain, if any are kept.
     pub fn drain_records(&mut self) -> Option<Batch> {
         self.engine.drain_records()
+    }
+
+    /// What one call may do while something is promised.
+    fn effort(&self) -> Effort {
+        if self.is_guarded() { Effort::units(UNITS) } else { Effort::ALL }
     }
 
     fn client(&self, id: ConnId) -> Result<ClientId, ChangeError> {
