@@ -94,7 +94,12 @@ AIMS = [
     *(
         Aim(f"admission: {policy}, one more contract into 10,000 (1,000 topics, 10,000 publishers)",
             "admission", f"10,000 contracts, 1,000 topics, 10,000 publishers | {policy}", 10, at_most=True)
-        for policy in ("twrr", "fair", "edf")
+        for policy in ("twrr", "smooth", "fair", "edf")
+    ),
+    *(
+        Aim(f"plan: {policy}, shares found for 100 topics, 50 clients, 1,000 flows",
+            "plan", f"100 topics, 50 clients, 1,000 flows | {policy}", 5, at_most=True)
+        for policy in ("twrr", "smooth", "fair", "edf")
     ),
 ]  # fmt: skip
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, gcd
 
+import pytest
 from bounds_simulation import seeds
+from test_book_changes import MODES, POLICIES, answers, draw_change, settings
 
+from giusto.errors import Overload
+from giusto.guarantee.book import Book
+from giusto.guarantee.model import Allotted, Bound, Change, Demand, Supply
 from giusto.guarantee.shelf import Breach, Lane, Shelf
-from giusto.guarantee.stages.smooth import Places
+from giusto.guarantee.smooth import spread
+from giusto.guarantee.stages import smooth as smooth_stage
+from giusto.guarantee.stages.smooth import Places, Smooth
 from giusto.guarantee.stages.twrr import Cells, Cycle
+from giusto.protocol import ShareTerms
 
 CASES = 1_000
+SECOND_NS = 1_000_000_000
 
 
 class PlainCycle:
@@ -73,6 +83,24 @@ def test_the_latency_of_a_table_by_drift_is_that_of_its_longest_runs() -> None:
         assert found == plain_latency_ns(before, cycle_ns, empty_ns), label
 
 
+def plain_spread(share: Sequence[int]) -> list[int]:
+    """Credit by credit: all grow by their shares, the first of the richest is served and pays for a cycle."""
+    credit, order = [0] * len(share), []
+    for _ in range(sum(share)):
+        credit = [have + v for have, v in zip(credit, share, strict=True)]
+        served = credit.index(max(credit))
+        credit[served] -= sum(share)
+        order.append(served)
+    return order
+
+
+def test_a_table_by_groups_is_the_table_by_topics() -> None:
+    for label, rng in seeds(CASES):
+        most = rng.choice([2, 5, 30])
+        share = [rng.randint(1, most) for _ in range(rng.randint(1, 14))]
+        assert list(spread(tuple(share))) == plain_spread(share), label
+
+
 def draw_lane(rng: random.Random, number: int) -> Lane:
     period_ns, burst_ns = rng.randint(5, 60), rng.randint(0, 200)
     first = max(1, burst_ns // period_ns)
@@ -126,6 +154,84 @@ def test_a_shelf_finds_a_late_lane_if_there_is_one_whatever_came_and_went() -> N
             assert shelf.faster(fastest - 1, 1) in {one.owner for one in lanes if one.rate == fastest}, label
             late += bool(expected)
     assert late
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_worst_of_some_topics_is_the_largest_bound_of_all_their_flows(policy: str, mode: str) -> None:
+    compared = 0
+    for label, rng in seeds(20):
+        book = Book(settings(policy, mode))
+        for _ in range(15):
+            change = draw_change(rng, book)
+            if book.decide(change) is None:
+                book.commit(change)
+            topics = [topic for topic, share in book.topics.items() if rng.random() < 0.7 and share]
+            bounds = [bound for flow, bound in answers(book).items() if flow[1] in topics]
+            found = [bound.total_ns if isinstance(bound, Bound) else None for bound in bounds]
+            if None in found:
+                with pytest.raises(Overload):
+                    book.worst(topics)
+            else:
+                worst = book.worst(topics)
+                assert (worst.total_ns if worst else None) == max(found, default=None), label
+                compared += len(found) > 1
+    assert compared
+
+
+def draw_many(rng: random.Random, mode: str) -> Book:
+    """A bus on which many promises are a little, or much, above their bounds."""
+    book = Book(settings("smooth", mode))
+    names = [f"topic {number}" for number in range(12)]
+    shares = [ShareTerms(weight=rng.choice([1, 1, 2, 3, 5, 40])) for _ in names]
+    allotted = tuple(Allotted(topic=name, share=share) for name, share in zip(names, shares, strict=True))
+    supplies = [
+        Supply(
+            client=f"of {name}",
+            topic=name,
+            count=1,
+            period_ns=rng.randint(2, 9) * SECOND_NS,
+            burst=rng.randint(1, 4),
+            size_bytes=rng.choice([10, 1_000, 90_000]),
+        )
+        for name in names
+    ]
+    book.commit(Change(topics=allotted, supplies=tuple(supplies)))
+    for name in names:
+        worst = book.worst([name])
+        asked_ns = int(worst.total_ns * rng.choice([1.0, 1.001, 1.02, 1.5])) if worst else SECOND_NS
+        book.commit(Change(demands=(Demand(key="k", client="reader", topic=name, max_latency_ns=asked_ns),)))
+    return book
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_holds_under_a_ceiling_holds_below_it(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A book that looks at few promises answers like one that looks at all of them, change after change."""
+    refused = granted = skipped = 0
+    for label, rng in seeds(40):
+        book = draw_many(rng, mode)
+        for number in range(12):
+            topic = rng.choice(list(book.topics.values()))
+            more = replace(topic, fanout=max(0, topic.fanout + rng.choice([0, 0, 1, -1])))
+            size_bytes, period_ns = rng.choice([0, 50, 5_000]), rng.choice([1, 30]) * SECOND_NS
+            supply = Supply(
+                client=f"new {number}", topic=topic.topic, count=1, period_ns=period_ns, size_bytes=size_bytes
+            )
+            change = Change(topics=(more,), supplies=(supply,) if rng.random() < 0.7 else ())
+            monkeypatch.setattr(smooth_stage, "FEW", 1_000)
+            plain = book.decide(change)
+            monkeypatch.setattr(smooth_stage, "FEW", 0)
+            found = book.decide(change)
+            assert (found is None) == (plain is None), label
+            stage = book.stage
+            assert isinstance(stage, Smooth)
+            skipped += len(stage.ceilings[0].sure)
+            refused, granted = refused + (found is not None), granted + (found is None)
+            if found is None or rng.random() < 0.3:
+                book.commit(change)
+    assert refused
+    assert granted
+    assert skipped
 
 
 def test_a_shelf_keeps_no_more_than_a_few_times_what_is_on_it() -> None:

@@ -66,7 +66,7 @@ class Control:
         )
         self._topics = Topics(plane, self.registry, config)
         book = Book(setting_of(config, costs_of(config) if costs is None else costs))
-        self.guarded = Guarded(self.registry, config, book)
+        self.guarded = Guarded(self.registry, config, book, clock)
         self._topics.is_promised = lambda name: name in self.guarded.topics
         keeping = Keeping(store, config.share)
         reserve_ns = config.guarantee.reserve_ns

@@ -6,10 +6,13 @@ decides what comes, the exit lets go what ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from giusto.broker.contracts import Contract, Contracts
 from giusto.broker.draft import Comer, Draft
 from giusto.broker.holdings import Holdings
 from giusto.broker.registry import Registry
+from giusto.broker.renewal import Renewal
 from giusto.broker.tree import TopicTree
 from giusto.config import BrokerConfig
 from giusto.errors import Overload
@@ -25,7 +28,9 @@ class Guarded:
     `stray` are those that the data plane guards though nothing is promised on them.
     """
 
-    def __init__(self, registry: Registry, config: BrokerConfig, book: Book) -> None:
+    def __init__(
+        self, registry: Registry, config: BrokerConfig, book: Book, clock: Callable[[], int]
+    ) -> None:
         self.book = book
         self.contracts = Contracts()
         self.holdings = Holdings()
@@ -37,7 +42,7 @@ class Guarded:
         self._registry = registry
         self._config = config
         self._shares: dict[str, ShareTerms] = {}
-        self._moved: dict[Contract, None] = {}
+        self._renewal = Renewal(book, self.contracts, clock)
 
     # --- what is known
 
@@ -91,8 +96,11 @@ class Guarded:
 
     def bound_ns(self, topic: str) -> int | None:
         """The largest bound on a topic, if it is guarded."""
-        bounds = (self.bound(one.client, topic) for one in self.holdings.on(topic))
-        return max((bound.total_ns for bound in bounds if bound is not None), default=None)
+        try:
+            worst = self.book.worst_on(topic) if topic in self.topics else None
+        except Overload:
+            return None
+        return None if worst is None else worst.total_ns
 
     def bound(self, client: str, topic: str) -> Bound | None:
         """The bound of a flow; none if its topic is not guarded, or if nobody needs one and none exists."""
@@ -103,20 +111,16 @@ class Guarded:
 
     def promise_ns(self, topic: str) -> int | None:
         """The tightest promise on a topic, if it is guarded."""
-        if topic not in self.topics:
-            return None
-        promised = (one.promise_ns for one in self.contracts.promising(topic))
-        return min((each for each in promised if each is not None), default=None)
+        record = self.book.records.get(topic)
+        return record.promise_ns if record is not None and topic in self.topics else None
 
     def client_share(self, client: str) -> float | None:
         """θ: the part of the time that the guarded flows of a client are sure of."""
-        bounds = (self.bound(client, one.topic) for one in self.holdings.of(client))
-        return next((float(bound.client_share) for bound in bounds if bound is not None), None)
+        return self.book.client_share(client)
 
     def take_moved(self) -> list[Contract]:
-        """Live contracts on whose topics publishers came or went since the last call."""
-        moved, self._moved = self._moved, {}
-        return [one for one in moved if one.subscription is not None and one.promise_ns is not None]
+        """Live contracts whose verdict may be another one than was told: as many as a turn may have."""
+        return self._renewal.take()
 
     def rest_now(self) -> Rest:
         """The traffic that is not guarded now, with what may wait of flows that ended.
@@ -149,7 +153,7 @@ class Guarded:
         self._commit_topics(draft)
         self._commit_contracts(draft)
         for topic in {held.topic for held in (*draft.holdings.values(), *draft.ended)}:
-            self._moved.update(dict.fromkeys(self.contracts.covering(topic)))
+            self._renewal.move(self.contracts.covering(topic))
 
     def _commit_topics(self, draft: Draft) -> None:
         for name, allotted in draft.topics.items():

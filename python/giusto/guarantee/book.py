@@ -132,16 +132,22 @@ class Book:
         """A response with its links and parts."""
         found_parts = parts_of(self.setting, stream, delay, found)
         client = stream.supply.client
-        own = (self.records[topic] for topic in self.flows[client])
-        share = sum(self.stage.client_share(one, one.streams[client]) for one in own if one.is_guarded)
         return Bound(
             client=client,
             topic=record.name,
             total_ns=sum(part.ns for part in found_parts),
             parts=found_parts,
             topic_share=self.stage.topic_share(record),
-            client_share=share,
+            client_share=self.client_share(client) or 0.0,
         )
+
+    def client_share(self, client: str) -> float | None:
+        """θ: the part of the time that the guarded flows of a client are sure of; None if it has none."""
+        every = (self.records[topic] for topic in self.flows.get(client, ()))
+        guarded = [record for record in every if record.is_guarded]
+        if not guarded:
+            return None
+        return sum(self.stage.client_share(record, record.streams[client]) for record in guarded)
 
     def worst(self, topics: Iterable[str]) -> Bound | None:
         """The largest bound of any flow on these topics, None if nobody publishes on them."""
@@ -170,7 +176,7 @@ class Book:
         if delay is None or worst is None:
             raise Overload(f"more is offered on {record.name} than it is sure to be served: no bound exists")
         found = WorstFlow(worst.total_ns, worst.client, record.name)
-        for client, _ in self.slow(delay):
+        for client, _ in self.load.slow(delay):
             if client in record.streams:
                 found = max(found, WorstFlow(self.bound(client, record.name).total_ns, client, record.name))
         return found

@@ -10,7 +10,7 @@ what matters of the bundle, each due later by the promise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
@@ -179,8 +179,7 @@ class Shelf:
     def excess(self, completion: Completion, line: Completion) -> tuple[int, Breach]:
         """By how much a lane is done later than it is due, at most, and which; below 0 if it is earlier."""
         near, far = self.stairs
-        every = [(stair, completion) for stair in near] + [(stair, line) for stair in far]
-        return max((done_ns(stair.n) - stair.due_ns, stair.owner) for stair, done_ns in every)
+        return max(excess(found, done) for found, done in ((near, completion), (far, line)) if found)
 
 
 def put_in(dues: Piles, n: int, owner: Breach, due_ns: int) -> None:
@@ -224,3 +223,13 @@ def first_late(found: Iterable[Stair], completion: Completion) -> Breach | None:
             if done_ns > stair.due_ns:
                 return stair.owner
     return None
+
+
+def excess(found: Sequence[Stair], completion: Completion) -> tuple[int, Breach]:
+    """The largest completion(n) - due; where even the last completion is early enough none is asked for."""
+    latest_ns, first = completion(found[0].n), found[-1]
+    best = completion(first.n) - first.due_ns, first.owner
+    for stair in found:
+        if latest_ns - stair.due_ns >= best[0]:
+            best = max(best, (completion(stair.n) - stair.due_ns, stair.owner))
+    return best

@@ -19,7 +19,8 @@ from giusto.guarantee.blocking import Delay
 from giusto.guarantee.fixed import ONE, ceil_div
 from giusto.guarantee.model import Setting
 from giusto.guarantee.record import Record
-from giusto.guarantee.shelf import Breach, Stair, first_late
+from giusto.guarantee.shelf import Breach, Shelf, Stair, first_late
+from giusto.guarantee.stages.ceiling import Ceiling
 from giusto.guarantee.stages.celled import Celled
 from giusto.guarantee.stages.shelved import Curve
 from giusto.guarantee.stages.weights import weight_of
@@ -27,6 +28,10 @@ from giusto.guarantee.stream import Stream
 
 CELLS_MAX = 1 << 17
 """In a cycle, as in the core."""
+FEW = 64
+"""So many promises are looked at each time."""
+CEILINGS = 2
+"""Of the table as it is, and as it would be with the change that is tried."""
 
 
 class Places(Curve):
@@ -92,9 +97,10 @@ class Table:
     def __init__(self, topics: Iterable[Topic], cells: dict[str, int], empty_ns: int) -> None:
         self.empty_ns = empty_ns
         order = sorted(topics)
-        self.number = {topic.place[1]: i for i, topic in enumerate(order)}
+        self.names = [topic.place[1] for topic in order]
+        self.number = {name: i for i, name in enumerate(self.names)}
         table, self.cells = positions(tuple(topic.weight for topic in order))
-        lengths = [cells[topic.place[1]] for topic in order]
+        lengths = [cells[name] for name in self.names]
         self.before = list(accumulate(map(lengths.__getitem__, table), initial=0))
         self.known: dict[str, Places] = {}
 
@@ -120,6 +126,7 @@ class Smooth(Celled[str]):
         self.cells: dict[str, int] = {}
         self.lumps_ns = 0
         self.known: Table | None = None
+        self.ceilings: list[Ceiling] = []
 
     def kind(self, record: Record) -> str:
         """Its name: each topic has cells of its own."""
@@ -154,10 +161,41 @@ class Smooth(Celled[str]):
         """Of one topic."""
         return self.table.places(kind)
 
+    @property
+    def effort(self) -> int:
+        """A little for each topic, for most of them only now and then."""
+        return ceil_div(len(self.shelves), 4)
+
+    def put_up(self, record: Record) -> None:
+        """What was sure of it is not any more."""
+        super().put_up(record)
+        for ceiling in self.ceilings:
+            ceiling.sure -= {(record.name, quanta) for quanta in self.bundles.get(record.name, ())}
+
+    def unsure(self, delay: Delay) -> list[tuple[tuple[str, int], Shelf]]:
+        """The promises that must be looked at."""
+        if len(self.shelves) <= FEW:
+            return list(self.shelves.items())
+        sure = self.ceiling(delay).sure
+        return [(place, shelf) for place, shelf in self.shelves.items() if place not in sure]
+
+    def ceiling(self, delay: Delay) -> Ceiling:
+        """One that the state is below: a new one if it has none."""
+        table = self.table
+        for ceiling in self.ceilings:
+            if ceiling.covers(table, self.cells, delay):
+                break
+        else:
+            ceiling = Ceiling(table, self.cells, delay)
+            for place, shelf in self.shelves.items():
+                ceiling.look(place, shelf)
+            self.ceilings = [ceiling, *self.ceilings[: CEILINGS - 1]]
+        return ceiling
+
     def overloaded(self, delay: Delay) -> Breach | None:
         """As for any policy, without a look at the cells."""
         left, whole = delay.pace.left
-        for (topic, quanta), shelf in self.shelves.items():
+        for (topic, quanta), shelf in self.unsure(delay):
             own, cycle_ns, _ = self.table.measures(topic)
             found = shelf.faster(own * left * ONE, cycle_ns * quanta * whole)
             if found is not None:
@@ -166,7 +204,7 @@ class Smooth(Celled[str]):
 
     def late(self, delay: Delay) -> Breach | None:
         """As for any policy; cells are looked at only where a cycle more would be too late."""
-        for (topic, quanta), shelf in self.shelves.items():
+        for (topic, quanta), shelf in self.unsure(delay):
             near, far = shelf.stairs
             found = self.late_on(topic, quanta, near, delay)
             if found is None and far:
@@ -181,7 +219,7 @@ class Smooth(Celled[str]):
         done_ns: int | None = None
         for n, due_ns, owner in near:
             if done_ns is None or due_ns < done_ns:
-                cycles = (n * quanta - 1) // own + 1
+                cycles = ceil_div(n * quanta, own)
                 done_ns = delay.done_ns(empty_ns + cycles * cycle_ns)
                 if done_ns > due_ns:
                     done_ns = delay.done_ns(self.curve(topic).work_ns(n * quanta))
