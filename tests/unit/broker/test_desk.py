@@ -418,6 +418,28 @@ def test_the_place_of_a_client_that_does_not_come_back_is_given_away() -> None:
     bus.connect().advertise("alarm", ALARM)
 
 
+def test_nothing_is_kept_for_a_program_without_a_name_and_its_verdict_says_so() -> None:
+    bus = MemoryBus(short_reserve(), name="watcher")
+    bus.advertise("alarm", ALARM)
+    nurse = bus.connect(reconnect=False)
+    verdict = nurse.subscribe("alarm", SOON).verdict
+    assert "no name to come back under" in str(verdict)
+    nurse.break_connection()
+    assert guarded_of(bus).contracts.by_key == {}
+    assert "no name" not in str(bus.subscribe("alarm", SOON).verdict)
+
+
+def test_a_publisher_without_a_name_that_is_started_again_and_again_is_not_in_its_own_way() -> None:
+    bus = MemoryBus(name="nurse")
+    bus.subscribe("alarm", Need(max_latency="3ms"))
+    for _ in range(20):
+        monitor = bus.connect(reconnect=False)
+        monitor.advertise("alarm", Offer(rate=2000, burst=10, max_size=1000))
+        monitor.break_connection()
+        bus.clock.advance("1s")
+    assert guarded_of(bus).book.supplies == ()
+
+
 def test_who_comes_back_may_ask_for_something_else() -> None:
     bus = MemoryBus(short_reserve())
     bus.advertise("alarm", ALARM)
