@@ -175,11 +175,28 @@ def test_a_subscription_hears_what_its_promise_comes_to_as_publishers_come_and_g
 
 
 def test_a_publisher_that_comes_later_must_keep_a_max_sep_that_was_granted() -> None:
-    bus = MemoryBus()
+    bus = MemoryBus(name="nurse")
     bus.subscribe("alarm", Need(max_sep="20ms"))
     late = bus.connect()
-    assert refused(late.advertise, "alarm", Offer(max_sep="21ms")).why == "max_sep"
+    error = refused(late.advertise, "alarm", Offer(max_sep="21ms"))
+    assert error.why == "max_sep"
+    assert "the need of nurse is at least one message per 20 ms" in str(error)
     late.advertise("alarm", Offer(max_sep="20ms"))
+
+
+@pytest.mark.parametrize("need", [Need(max_sep="20ms"), Need(rate=50)])
+def test_a_max_sep_on_a_wildcard_is_asked_of_the_publishers_that_are_there(need: Need) -> None:
+    bus = MemoryBus(name="watcher")
+    log = bus.advertise("log")
+    nurse = bus.connect(name="nurse")
+    assert "watcher on log promises no max_sep" in str(refused(nurse.subscribe, "#", need))
+    log.unadvertise()
+    nurse.subscribe("#", need)
+    bus.advertise("log")
+    # Who comes back for it is not asked again.
+    nurse.break_connection()
+    bus.clock.advance("10s")
+    assert [party.name for party in bus.subscribers("log")] == ["nurse"]
 
 
 def test_topics_keep_their_order_in_the_data_plane_under_smooth() -> None:
