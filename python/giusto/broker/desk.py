@@ -64,7 +64,7 @@ class Desk:
         return self._decided(draft)
 
     def _offer_guarded(self, draft: Draft, client: Client, flow: Offered, promising: list[Contract]) -> None:
-        require_limit(flow)
+        require_limit(flow, is_over=not promising)
         require_stream(client, flow.topic)
         require_limits_beside(client, flow.topic)
         self._count(draft, flow)

@@ -9,6 +9,7 @@ import pytest
 from giusto import Granted, Need, Offer, Refused, Unproved
 from giusto.broker.guarded import Guarded
 from giusto.config import BrokerConfig, Guarantee
+from giusto.contract.matching import Flow as Offered
 from giusto.protocol import ShareTerms
 from giusto.testing import MemoryBus
 
@@ -364,6 +365,9 @@ def test_a_topic_stays_guarded_while_messages_of_it_wait() -> None:
     control.leaving.unsubscribed(subscription_of)
     assert set(guarded_of(bus).topics) == {"alarm"}
     assert control.leaving.has_due
+    flow = Offered("late", "alarm", Offer())
+    with pytest.raises(Refused, match=r"was promised on alarm.*ask again in a moment"):
+        control._requests._desk.offered(control.registry.clients[bus._conn], flow.topic, flow.offer)
     control.leaving._releasing._plane = control._plane = plane
     bus.clock.advance("1s")
     assert guarded_of(bus).topics == {}
