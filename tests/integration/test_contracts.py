@@ -189,7 +189,7 @@ def test_a_damaged_store_is_put_aside_and_the_broker_says_so(tmp_path: Path) -> 
             assert isinstance(bus.subscribe("alarm", Need(max_latency="50ms")).verdict, Granted)
         broker.signal(signal.SIGTERM)
         _, said = broker.process.communicate(timeout=60)
-    assert f"{path} cannot be read" in said
+    assert f"{path} was damaged" in said
     assert (tmp_path / "contracts.db.damaged-1").exists()
 
 

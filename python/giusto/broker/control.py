@@ -68,7 +68,7 @@ class Control:
         book = Book(setting_of(config, costs_of(config) if costs is None else costs))
         self.guarded = Guarded(self.registry, config, book, clock)
         self._topics.is_promised = lambda name: name in self.guarded.topics
-        keeping = Keeping(store, config.share)
+        keeping = Keeping(store, config.share, self.registry.is_unnamed)
         reserve_ns = config.guarantee.reserve_ns
         desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns, clock)
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
@@ -214,7 +214,8 @@ class Control:
         address = self._addresses.get(conn, "")
         udp = self._datagrams(address, request.udp_port)
         number = self._plane.connect(conn, name, udp)
-        self.registry.add_client(conn, number, name, address, datagrams=udp is not None)
+        unnamed = request.unnamed or not request.name
+        self.registry.add_client(conn, number, name, address, datagrams=udp is not None, unnamed=unnamed)
         return Connected(
             id=request.id,
             client=number,

@@ -24,7 +24,7 @@ from giusto.broker.registry import Client, Flow, Registry, Topic
 from giusto.broker.shares import shares_set
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
-from giusto.contract.matching import asks_of, is_demanding, require_match, require_queue
+from giusto.contract.matching import asks_of, binds_later, is_demanding, require_match, require_queue
 from giusto.guarantee.model import Change
 from giusto.guarantee.rest import larger, rest_of
 from giusto.guarantee.search import Search
@@ -61,7 +61,8 @@ class Desk:
         flow = Offered(client.name, topic, offer)
         covering = self._guarded.contracts.covering(topic)
         for contract in covering:
-            require_match(contract.need, flow)
+            if binds_later(contract.pattern):
+                require_match(contract.need, flow, contract.client)
         promising = [one for one in covering if one.promise_ns is not None]
         draft = Draft()
         if promising or topic in self._guarded.topics:
@@ -71,7 +72,7 @@ class Desk:
         return self._decided(draft)
 
     def _offer_guarded(self, draft: Draft, client: Client, flow: Offered, promising: list[Contract]) -> None:
-        require_limit(flow)
+        require_limit(flow, is_over=not promising)
         require_stream(client, flow.topic)
         require_limits_beside(client, flow.topic)
         for contract in promising:
@@ -95,9 +96,10 @@ class Desk:
         """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
         topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
         asked = [topic for topic in topics if asks_of(pattern, topic.name)]
-        self._require_matches(need, pattern, asked)
         draft = Draft(comer=Comer(client.name, comparisons))
         self._draw_up(draft, client.name, pattern, need, comparisons)
+        if binds_later(pattern) or not self._is_known(draft.contract):
+            self._require_matches(need, pattern, asked)
         if need.max_latency_ns is not None:
             require_stream(client, pattern)
             self._guard_all(draft, asked, pattern)
@@ -181,6 +183,10 @@ class Desk:
         for name in self._guarded_asked(pattern):
             for held in self._guarded.holdings.on(name):
                 require_match(need, Offered(held.client, name, held.offer))
+
+    def _is_known(self, contract: Contract | None) -> bool:
+        """Whether a client has come back for it: what it asked was compared when it was made."""
+        return contract is not None and contract.key in self._guarded.contracts.by_key
 
     def _draw_up(self, draft: Draft, client: str, pattern: str, need: Need, comparisons: int) -> None:
         """The contract of a subscription, if it is one: what its client comes back for, or a new one."""

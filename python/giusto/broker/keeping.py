@@ -19,11 +19,17 @@ _log = logging.getLogger("giusto.broker")
 
 
 class Keeping:
-    """Drafts as rows of a store; without a store nothing is kept."""
+    """Drafts as rows of a store; without a store nothing is kept, and nothing of clients that are unnamed."""
 
-    def __init__(self, store: Store | None, share: Callable[[str], ShareTerms]) -> None:
+    def __init__(
+        self,
+        store: Store | None,
+        share: Callable[[str], ShareTerms],
+        is_unnamed: Callable[[str], bool],
+    ) -> None:
         self._store = store
         self._share = share
+        self._is_unnamed = is_unnamed
         self._erased: list[Kept] | None = None
 
     @contextmanager
@@ -44,7 +50,8 @@ class Keeping:
 
     def unwrite(self, draft: Draft, known: Callable[[str], bool], topics: Mapping[str, Allotted]) -> None:
         """The data plane refused: as it was before, when these `topics` were guarded."""
-        before: list[Kept] = [_kept_offer(held) for held in draft.before]
+        held = [one for one in draft.before if not self._is_unnamed(one.client)]
+        before: list[Kept] = [_kept_offer(one) for one in held]
         if draft.replaced is not None:
             before.append(_kept_need(draft.replaced))
         shares = self._shares(topics[name] for name in draft.topics if name in topics)
@@ -71,9 +78,11 @@ class Keeping:
             _log.warning("%s", error)
 
     def _added(self, draft: Draft, known: Callable[[str], bool]) -> list[Kept]:
-        added: list[Kept] = [_kept_offer(held) for held in draft.holdings.values()]
-        if draft.contract is not None and not known(draft.contract.key):
-            added.append(_kept_need(draft.contract))
+        held = [one for one in draft.holdings.values() if not self._is_unnamed(one.client)]
+        added: list[Kept] = [_kept_offer(one) for one in held]
+        contract = draft.contract
+        if contract is not None and not known(contract.key) and not self._is_unnamed(contract.client):
+            added.append(_kept_need(contract))
         return added + self._shares(draft.topics.values())
 
     def _shares(self, topics: Iterable[Allotted]) -> list[Kept]:

@@ -79,7 +79,10 @@ class Leaving:
                 self._part(held, self._linger_ns(held.topic))
 
     def vanished(self, client: Client) -> None:
-        """A connection has ended: what is still promised is kept for a while."""
+        """A connection has ended: what is still promised is kept for a while, if somebody can come for it."""
+        if client.unnamed:
+            self.goodbye(client)
+            return
         until_ns = self._clock() + self._reserve_ns
         for contract in self._guarded.contracts.of_client(client.name):
             if contract.until_ns is None:

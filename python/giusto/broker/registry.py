@@ -23,8 +23,9 @@ from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs
 class Client:
     """A client after its Connect.
 
-    With `datagrams` its data goes over UDP. In `past` topics it has no flow any more, but messages of it may
-    be on their way. `untold` are losses (topic, reason, flow) that it has not been told.
+    With `datagrams` its data goes over UDP. If it is `unnamed` nobody comes back under its name. In `past`
+    topics it has no flow any more, but messages of it may be on their way. `untold` are losses (topic,
+    reason, flow) that it has not been told.
     """
 
     conn: int
@@ -32,6 +33,7 @@ class Client:
     name: str
     address: str
     datagrams: bool = False
+    unnamed: bool = False
     flows: dict[int, Flow] = field(default_factory=dict)
     subscriptions: dict[int, Subscription] = field(default_factory=dict)
     past: set[Topic] = field(default_factory=set)
@@ -112,11 +114,18 @@ class Registry:
     # --- clients
 
     def add_client(
-        self, conn: int, number: int, name: str, address: str, *, datagrams: bool = False
+        self,
+        conn: int,
+        number: int,
+        name: str,
+        address: str,
+        *,
+        datagrams: bool = False,
+        unnamed: bool = False,
     ) -> Client:
         self._evict(self._numbers.get(number))
         self._evict(self._names.get(name))
-        client = Client(conn, number, name, address, datagrams)
+        client = Client(conn, number, name, address, datagrams, unnamed)
         if not self._client_numbers.add(number):
             for other in self.clients.values():
                 other.sources_told.discard(number)
@@ -136,6 +145,10 @@ class Registry:
 
     def has_name(self, name: str) -> bool:
         return name in self._names
+
+    def is_unnamed(self, name: str) -> bool:
+        """Whether a client is there whose name nobody chose."""
+        return name in self._names and self._names[name].unnamed
 
     def _evict(self, client: Client | None) -> None:
         if client is None:

@@ -16,11 +16,18 @@ from giusto.broker.rows import Row
 READS_MAX = 20_000
 """Reads that may be spent on finding rows: a damaged page hides few rows, but any number of places."""
 
-PLACE_MAX = 2**62
+PLACE_GUESS = 2**20
+"""What the last place is taken for if nothing tells it."""
 
 _UP = "SELECT place, name, body, digest FROM kept NOT INDEXED WHERE place BETWEEN ? AND ? ORDER BY place"
 # The index has the names too, and need not be damaged where the rows are.
 _NAMES = "SELECT name FROM kept INDEXED BY sqlite_autoindex_kept_1"
+# Whichever of these is not damaged.
+_LAST = (
+    "SELECT seq FROM sqlite_sequence WHERE name = 'kept'",
+    "SELECT max(place) FROM kept INDEXED BY sqlite_autoindex_kept_1",
+    "SELECT max(place) FROM kept NOT INDEXED",
+)
 
 
 class Salvaged(NamedTuple):
@@ -60,11 +67,12 @@ def _first_gap(database: sqlite3.Connection, found: dict[int, Row]) -> list[tupl
 
 
 def _last_place(database: sqlite3.Connection) -> int:
-    try:
-        found = database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'kept'").fetchone()
-    except sqlite3.Error:
-        found = None
-    return found[0] if found is not None and isinstance(found[0], int) else PLACE_MAX
+    for query in _LAST:
+        with suppress(sqlite3.Error):
+            found = database.execute(query).fetchone()
+            if found is not None and isinstance(found[0], int):
+                return found[0]
+    return PLACE_GUESS
 
 
 def _read_up(database: sqlite3.Connection, first: int, last: int, found: dict[int, Row]) -> int:

@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO
 
+from giusto.broker.leaves import rows_in
 from giusto.broker.rows import Kept, Row, kept_in, row_of
 from giusto.broker.salvage import Salvaged, row_in, salvage
 from giusto.errors import InvalidInput, NotKept
@@ -167,6 +168,9 @@ class Store:
     def _salvage(self) -> Salvaged:
         with closing(_opened(self.path)) as database:
             salvaged = salvage(database)
+        if not salvaged.rows:
+            rows = rows_in(self.path.read_bytes())
+            salvaged = Salvaged(rows, salvaged.lost - {row.name for row in rows}, salvaged.is_complete)
         self._new.unlink(missing_ok=True)
         with closing(_opened(self._new)) as database:
             _prepare(database)

@@ -15,6 +15,7 @@ from giusto.protocol import Explained, FlowBound, PartTerms, PromiseTerms, Verdi
 
 _log = logging.getLogger("giusto.broker")
 
+UNNAMED = "lost with the connection, since the client has no name to come back under"
 UNASKED = VerdictTerms(reason="no latency was asked for")
 
 
@@ -22,10 +23,10 @@ def verdict_of(contract: Contract | None, guarded: Guarded) -> VerdictTerms:
     """What was promised to a subscription, and what it comes to now."""
     if contract is None or contract.promise_ns is None:
         return UNASKED
-    worst = _worst(contract, guarded)
+    worst, reason = _worst(contract, guarded), _reason(contract)
     if worst is None:
         promise_ns = contract.promise_ns
-        return VerdictTerms(promise_ns=promise_ns, bound_ns=promise_ns, basis=guarded.basis)
+        return VerdictTerms(promise_ns=promise_ns, bound_ns=promise_ns, basis=guarded.basis, reason=reason)
     return VerdictTerms(
         promise_ns=contract.promise_ns,
         bound_ns=worst.total_ns,
@@ -35,7 +36,14 @@ def verdict_of(contract: Contract | None, guarded: Guarded) -> VerdictTerms:
         basis=guarded.basis,
         topic=worst.topic,
         publisher=worst.client,
+        reason=reason,
     )
+
+
+def _reason(contract: Contract) -> str:
+    """What a client should know beside its promise."""
+    subscription = contract.subscription
+    return UNNAMED if subscription is not None and subscription.client.unnamed else ""
 
 
 def _worst(contract: Contract, guarded: Guarded) -> Bound | None:

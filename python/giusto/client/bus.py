@@ -47,7 +47,7 @@ class Bus(AnyBus):
         self._second: Bus | None = None
         self._native = self._make_native()
         try:
-            self._connected = self._run(operation.connect(self._native, self.name))
+            self._connected = self._run(operation.connect(self._native, self.name, self._is_unnamed))
         except BaseException as error:
             self._native.end("never connected", 0)
             raise not_connected(error, self) from None
@@ -415,7 +415,9 @@ class Bus(AnyBus):
 
     def _restore(self) -> None:
         try:
-            restored = self._run(operation.restore(self._ledger, self._native, self.name, self._clock))
+            restored = self._run(
+                operation.restore(self._ledger, self._native, self.name, self._is_unnamed, self._clock)
+            )
             self._note_restored(*restored)
             self._stop_restoring()
         except _Over:

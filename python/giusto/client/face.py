@@ -41,6 +41,7 @@ class AnyBus:
         if name is not None and not _text(name, "name", "monitor"):
             raise InvalidInput("name", "", "a name with at least one letter, or none to get one")
         self.name = name or f"{os.uname().nodename}-{os.getpid()}-{next(_clients)}"
+        self._is_unnamed = name is None
         self._timeout_ns = duration_ns(timeout, "timeout", least_ns=1)
         self._reconnects = reconnect
         self._ledger = Ledger()

@@ -22,10 +22,19 @@ class Flow(NamedTuple):
     offer: Offer
 
 
-def require_match(need: Need, flow: Flow) -> None:
-    """Raise `Refused` if the offer promises fewer messages than the need asks for."""
-    _require_max_sep(need, flow)
-    _require_rate(need, flow)
+def require_match(need: Need, flow: Flow, subscriber: str = "") -> None:
+    """Raise `Refused` if the offer promises fewer messages than the need, of a subscriber, asks for."""
+    whose = f" of {subscriber}" if subscriber else ""
+    _require_max_sep(need, flow, whose)
+    _require_rate(need, flow, whose)
+
+
+def binds_later(pattern: str) -> bool:
+    """Whether publishers that come later must satisfy how often messages are needed too.
+
+    Whoever asks it of topics by name knows their publishers. A wildcard would forbid everybody else's.
+    """
+    return not {"+", "#"} & {*pattern.split("/")}
 
 
 def asks_of(pattern: str, topic: str) -> bool:
@@ -42,29 +51,30 @@ def is_demanding(need: Need) -> bool:
     return need.max_sep_ns is not None or need.count is not None
 
 
-def _require_max_sep(need: Need, flow: Flow) -> None:
+def _require_max_sep(need: Need, flow: Flow, whose: str) -> None:
     asked, offered = need.max_sep_ns, flow.offer.max_sep_ns
     if asked is None or (offered is not None and offered <= asked):
         return
-    raise Refused("max_sep", _sentence(f"at least one message per {show_ns(asked)}", flow), _nearest(flow))
+    needed = f"at least one message per {show_ns(asked)}"
+    raise Refused("max_sep", _sentence(whose, needed, flow), _nearest(flow))
 
 
-def _require_rate(need: Need, flow: Flow) -> None:
+def _require_rate(need: Need, flow: Flow, whose: str) -> None:
     offered = flow.offer.max_sep_ns
     if need.count is None or need.period_ns is None:
         return
     if offered is not None and need.count * offered <= need.period_ns:
         return
-    raise Refused("rate", _sentence(show_rate(need.count, need.period_ns), flow), _nearest(flow))
+    raise Refused("rate", _sentence(whose, show_rate(need.count, need.period_ns), flow), _nearest(flow))
 
 
-def _sentence(needed: str, flow: Flow) -> str:
+def _sentence(whose: str, needed: str, flow: Flow) -> str:
     offered = flow.offer.max_sep_ns
     if offered is None:
         promised = "promises no max_sep"
     else:
         promised = f"promises only one message per {show_ns(offered)}"
-    return f"the need is {needed}, but {flow.publisher} on {flow.topic} {promised}"
+    return f"the need{whose} is {needed}, but {flow.publisher} on {flow.topic} {promised}"
 
 
 def _nearest(flow: Flow) -> Nearest | None:

@@ -9,6 +9,7 @@ import pytest
 from giusto import Granted, Need, Offer, Refused, Unproved
 from giusto.broker.guarded import Guarded
 from giusto.config import BrokerConfig, Guarantee
+from giusto.contract.matching import Flow as Offered
 from giusto.protocol import ShareTerms
 from giusto.testing import MemoryBus
 
@@ -175,11 +176,28 @@ def test_a_subscription_hears_what_its_promise_comes_to_as_publishers_come_and_g
 
 
 def test_a_publisher_that_comes_later_must_keep_a_max_sep_that_was_granted() -> None:
-    bus = MemoryBus()
+    bus = MemoryBus(name="nurse")
     bus.subscribe("alarm", Need(max_sep="20ms"))
     late = bus.connect()
-    assert refused(late.advertise, "alarm", Offer(max_sep="21ms")).why == "max_sep"
+    error = refused(late.advertise, "alarm", Offer(max_sep="21ms"))
+    assert error.why == "max_sep"
+    assert "the need of nurse is at least one message per 20 ms" in str(error)
     late.advertise("alarm", Offer(max_sep="20ms"))
+
+
+@pytest.mark.parametrize("need", [Need(max_sep="20ms"), Need(rate=50)])
+def test_a_max_sep_on_a_wildcard_is_asked_of_the_publishers_that_are_there(need: Need) -> None:
+    bus = MemoryBus(name="watcher")
+    log = bus.advertise("log")
+    nurse = bus.connect(name="nurse")
+    assert "watcher on log promises no max_sep" in str(refused(nurse.subscribe, "#", need))
+    log.unadvertise()
+    nurse.subscribe("#", need)
+    bus.advertise("log")
+    # Who comes back for it is not asked again.
+    nurse.break_connection()
+    bus.clock.advance("10s")
+    assert [party.name for party in bus.subscribers("log")] == ["nurse"]
 
 
 def test_topics_keep_their_order_in_the_data_plane_under_smooth() -> None:
@@ -423,6 +441,9 @@ def test_a_topic_stays_guarded_while_messages_of_it_wait() -> None:
     control.leaving.unsubscribed(subscription_of)
     assert set(guarded_of(bus).topics) == {"alarm"}
     assert control.leaving.has_due
+    flow = Offered("late", "alarm", Offer())
+    with pytest.raises(Refused, match=r"was promised on alarm.*ask again in a moment"):
+        control._requests._desk.offered(control.registry.clients[bus._conn], flow.topic, flow.offer)
     control.leaving._releasing._plane = control._plane = plane
     bus.clock.advance("1s")
     assert guarded_of(bus).topics == {}
@@ -492,6 +513,28 @@ def test_the_place_of_a_client_that_does_not_come_back_is_given_away() -> None:
     bus.clock.advance("11s")
     assert guarded_of(bus).contracts.by_key == {}
     bus.connect().advertise("alarm", ALARM)
+
+
+def test_nothing_is_kept_for_a_program_without_a_name_and_its_verdict_says_so() -> None:
+    bus = MemoryBus(short_reserve(), name="watcher")
+    bus.advertise("alarm", ALARM)
+    nurse = bus.connect(reconnect=False)
+    verdict = nurse.subscribe("alarm", SOON).verdict
+    assert "no name to come back under" in str(verdict)
+    nurse.break_connection()
+    assert guarded_of(bus).contracts.by_key == {}
+    assert "no name" not in str(bus.subscribe("alarm", SOON).verdict)
+
+
+def test_a_publisher_without_a_name_that_is_started_again_and_again_is_not_in_its_own_way() -> None:
+    bus = MemoryBus(name="nurse")
+    bus.subscribe("alarm", Need(max_latency="3ms"))
+    for _ in range(20):
+        monitor = bus.connect(reconnect=False)
+        monitor.advertise("alarm", Offer(rate=2000, burst=10, max_size=1000))
+        monitor.break_connection()
+        bus.clock.advance("1s")
+    assert guarded_of(bus).book.supplies == ()
 
 
 def test_who_comes_back_may_ask_for_something_else() -> None:

@@ -243,3 +243,13 @@ def test_many_that_end_at_once_are_let_go_some_at_a_time_with_one_transaction_ea
     assert (kept, sum(transactions), max(transactions)) == (3 * AT_ONCE, 3 * AT_ONCE, AT_ONCE)
     assert names(path) == []
     assert not bench.control.leaving.has_due
+
+
+def test_nothing_of_a_client_without_a_name_is_kept(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    for conn in (1, 2):
+        bench.client(conn, "")
+    bench.ask(1, Advertise(id=1, topic="alarm", offer=OFFER))
+    assert isinstance(bench.ask(2, Subscribe(id=1, pattern="alarm", need=NEED))[-1], Subscribed)
+    assert len(bench.control.guarded.book.demands) == 1
+    assert names(path) == []

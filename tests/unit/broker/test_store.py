@@ -8,9 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from giusto.broker.leaves import rows_in
 from giusto.broker.rows import Kept, KeptNeed, KeptOffer, KeptShare, kept_in, name_of, row_of
 from giusto.broker.store import SCHEMA, Store
 from giusto.errors import InvalidInput, NotKept
@@ -104,13 +105,22 @@ def filled(path: Path, count: int) -> tuple[list[Kept], bytearray]:
     return rows, bytearray(path.read_bytes())
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Kept], bytes]:
+    rows, content = filled(tmp_path_factory.mktemp("large") / "contracts.db", 600)
+    return rows, bytes(content)
+
+
 @given(st.data())
-def test_of_a_damaged_store_all_stands_that_is_not_in_the_damaged_pages(data: st.DataObject) -> None:
+@settings(max_examples=20)
+def test_of_a_damaged_store_all_stands_that_is_not_in_the_damaged_pages(
+    large: tuple[list[Kept], bytes], data: st.DataObject
+) -> None:
+    rows, content = large[0], bytearray(large[1])
     with TemporaryDirectory() as directory:
         path = Path(directory) / "contracts.db"
-        rows, content = filled(path, 600)
         pages = len(content) // 4096
-        damaged = data.draw(st.sets(st.integers(2, pages - 1), min_size=1, max_size=3))
+        damaged = data.draw(st.sets(st.integers(1, pages - 1), min_size=1, max_size=3))
         junk = data.draw(st.sampled_from([0, 0x0D, 0xFF]))
         for page in damaged:
             content[page * 4096 : (page + 1) * 4096] = bytes([junk]) * 4096
@@ -153,6 +163,23 @@ def test_a_damaged_index_costs_nothing(tmp_path: Path) -> None:
     store, kept = opened(path)
     assert kept == rows
     assert "what is missing cannot be told" in store.remarks[0]
+
+
+def test_without_the_root_of_the_rows_they_are_found_page_by_page(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    rows, content = filled(path, 1000)
+    content[4096:8192] = bytes(4096)
+    path.write_bytes(content)
+    store, kept = opened(path)
+    assert kept == rows
+    assert "1000 stand, nothing is lost" in store.remarks[0]
+
+
+@given(st.binary(max_size=2000), st.integers(1, 8))
+def test_whatever_a_page_has_rows_are_made_of_whole_ones_only(junk: bytes, times: int) -> None:
+    page = (b"\x0d" + junk * times)[:4096].ljust(4096, b"\0")
+    first = b"SQLite format 3\0\x10\0".ljust(4096, b"\0")
+    assert rows_in(first + page) == []
 
 
 def test_a_store_of_which_nothing_can_be_read_is_moved_aside(tmp_path: Path) -> None:

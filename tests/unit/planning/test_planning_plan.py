@@ -176,6 +176,13 @@ def test_best_effort_alone_needs_no_shares() -> None:
     assert "nothing to prove" in made.claim
 
 
+def test_a_plan_of_which_nothing_holds_does_not_say_that_nothing_was_asked() -> None:
+    offers = [offered("a", "x"), offered("a", "log", 1, max_size=64)]
+    made = plan(scenario(offers, [needed("s", "x", max_latency="10ms")]))
+    assert not made.holds
+    assert made.claim == "no need that asks for a latency can be held: there is nothing to prove about shares"
+
+
 def test_any_takes_the_first_policy_that_holds_all() -> None:
     assert plan(tight(), input="any").input == "twrr"
     hopeless = plan(busy("1us"), input="any")

@@ -52,7 +52,7 @@ class Bus(AnyBus):
 
     async def _start(self) -> Self:
         try:
-            self._connected = await self._run(operation.connect(self._native, self.name))
+            self._connected = await self._run(operation.connect(self._native, self.name, self._is_unnamed))
         except BaseException as error:
             self._end("never connected", 0)
             raise not_connected(error, self) from None
@@ -436,7 +436,9 @@ class Bus(AnyBus):
         self._restoring = self._loop.create_task(self._restore())
 
     async def _restore(self) -> None:
-        steps = operation.restore(self._ledger, self._native, self.name, lambda: self._native.now)
+        steps = operation.restore(
+            self._ledger, self._native, self.name, self._is_unnamed, lambda: self._native.now
+        )
         try:
             self._note_restored(*await self._run(steps))
         finally:
