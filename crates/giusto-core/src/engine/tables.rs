@@ -110,7 +110,8 @@ pub(super) struct Topic {
     pub(super) share: Share,
     /// Under contract.
     pub(super) guarded: bool,
-    /// Messages that wait, while it is draining; 0 when it is not.
+    /// Under contract, but not in the guarded stage yet; and how many messages wait meanwhile.
+    pub(super) drains: bool,
     pub(super) draining: u32,
     /// Flows that are open or have messages left.
     pub(super) flows: Vec<FlowId>,
