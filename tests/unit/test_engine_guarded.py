@@ -273,3 +273,43 @@ def test_coming_under_contract_loses_nothing_that_waits_for_a_client(overflow: s
         engine.publish(0, flow, b"more")
     pump(engine)
     assert received(engine, reader) == [b"more"] * 3
+
+
+@pytest.mark.parametrize("policy", ["twrr", "smooth"])
+def test_a_topic_joins_the_guarded_ones_when_none_of_their_messages_waits(policy: str) -> None:
+    engine = _core.Engine(input=policy)
+    busy, new = (engine.declare(name, _core.Share(weight=10)) for name in ("busy", "new"))
+    engine.guard(busy, True)
+    reader = reader_of(engine, "#")
+    a, b = flow_on(engine, busy, "a"), flow_on(engine, new, "b")
+    for _ in range(3):
+        engine.publish(0, a, b"a")
+    engine.step(0)
+    assert engine.guard(new, True)
+    engine.publish(0, b, b"b")
+    assert engine.waiting_guarded == 2
+    pump(engine)
+    assert received(engine, reader) == [b"a", b"a", b"a", b"b"]
+    engine.publish(0, b, b"b")
+    assert engine.waiting_guarded == 1
+    pump(engine)
+    assert received(engine, reader) == [b"b"]
+    assert engine.guard(new, False)
+
+
+def test_a_topic_that_waits_to_join_can_leave_again(engine: _core.Engine) -> None:
+    busy, new = engine.declare("busy"), engine.declare("new")
+    engine.guard(busy, True)
+    a = flow_on(engine, busy, "a")
+    engine.publish(0, a, b"a")
+    assert engine.guard(new, True)
+    assert engine.guard(new, False)
+    assert engine.guard(new, True)
+    engine.forget(new)
+    again = engine.declare("again")
+    pump(engine)
+    b = flow_on(engine, again, "b")
+    engine.publish(0, b, b"rest")
+    assert (engine.waiting, engine.waiting_guarded) == (1, 0)
+    pump(engine)
+    assert engine.stored == 0

@@ -58,6 +58,10 @@ impl World {
         taken
     }
 
+    fn waiting(&self, flow: usize) -> u32 {
+        self.engine.waiting_in(self.flows[flow].1, self.topics[flow / 2])
+    }
+
     /// (topic, source, sequence) of what the subscriber's link carries next.
     fn take(&mut self, now: Nanos) -> Option<(TopicId, ClientId, u64)> {
         self.take_for(now, self.subscriber)
@@ -71,6 +75,16 @@ impl World {
         self.engine.finish(token);
         Some(taken)
     }
+}
+
+/// (T3) with (T2) for the first message of a backlog, in quanta: one publisher on each topic, and a quantum that was just missed.
+fn first_of_backlog(own: u32, all: &[u32]) -> u32 {
+    fn gcd(a: u32, b: u32) -> u32 {
+        if b == 0 { a } else { gcd(b, a % b) }
+    }
+    let divisor = all.iter().fold(0, |divisor, &weight| gcd(divisor, weight));
+    let cells: u32 = all.iter().map(|weight| weight.saturating_sub(own) / divisor + 1).sum();
+    cells + 1
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -220,6 +234,43 @@ proptest! {
         prop_assert_eq!(world.engine.stored(), 0);
         let published: u64 = world.flows.iter().map(|flow| flow.2).sum();
         prop_assert_eq!(world.engine.totals().delivered, 4 * published);
+    }
+
+    #[test]
+    fn what_was_promised_keeps_its_bound_when_topics_come_under_contract_at_any_instant(
+        weights in prop::collection::vec(1u32..30, 5),
+        acts in acts(10, 5),
+    ) {
+        let mut world = World::new("twrr", "fifo", &weights);
+        let mut guarded = vec![weights[0]];
+        world.engine.guard(world.topics[0], true).unwrap();
+        // Guarded quanta so far; when the first message of a backlog came in, by topic.
+        let (mut quanta, mut since) = (0, [None; 5]);
+        for act in acts {
+            match act {
+                Act::Publish(flow, _) => for _ in 0..20 {
+                    let (topic, before) = (flow / 2, world.engine.waiting_guarded());
+                    let is_first = world.waiting(2 * topic) == 0;
+                    // One publisher on each topic.
+                    world.publish(0, 2 * topic, 1);
+                    let is_promised = world.engine.waiting_guarded() > before;
+                    if is_first && is_promised { since[topic] = Some(quanta); }
+                },
+                Act::Guard(topic, _) => if !world.engine.is_guarded(world.topics[topic]) {
+                    world.engine.guard(world.topics[topic], true).unwrap();
+                    guarded.push(weights[topic]);
+                },
+                Act::Step | Act::Take => for _ in 0..7 {
+                    quanta += u32::from(world.engine.waiting_guarded() > 0);
+                    let Some(quantum) = world.engine.step(0) else { break };
+                    let topic = world.flows.iter().position(|one| one.0 == quantum.flow).unwrap() / 2;
+                    if let Some(start) = since[topic].take() {
+                        let bound = first_of_backlog(weights[topic], &guarded);
+                        prop_assert!(quanta - start <= bound, "{} quanta, at most {}", quanta - start, bound);
+                    }
+                },
+            }
+        }
     }
 }
 

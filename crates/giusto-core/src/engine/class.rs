@@ -1,7 +1,8 @@
 //! Which class a topic is in: guarded topics are under contract, the rest is served when nothing guarded waits.
 //!
 //! Each class has an input stage of the configured policy, so that a guarded topic is served as if the rest were not
-//! there, but for the quantum in progress. The guarded stage is never made anew: its bounds hold all the time (A7).
+//! there, but for the quantum in progress. The guarded stage is never made anew, and topics join it while nothing waits there,
+//! so that its bounds hold all the time (A7).
 //! A client has a queue of its own for guarded deliveries, first come, first served, which goes before the other ones.
 //!
 //! Between the two is a class for topics that come under contract while messages of them wait (see `draining`).
@@ -30,18 +31,20 @@ pub(super) struct Stages {
     rest: Box<dyn InputStage>,
     draining: Box<dyn InputStage>,
     guarded: Box<dyn InputStage>,
-    /// Topics under contract, and those of them that are draining.
+    /// Topics under contract.
     pub(super) topics: usize,
-    pub(super) draining_topics: usize,
-    /// Messages of the guarded class that wait.
+    /// Messages of the guarded class that wait, and those of the class after it.
     pub(super) waiting: usize,
+    pub(super) waiting_draining: usize,
+    /// Topics that join the guarded stage when nothing waits there.
+    pub(super) late: Vec<TopicId>,
 }
 
 impl Stages {
     pub(super) fn new(policy: &str) -> Result<Self, Invalid> {
         let (rest, draining, guarded) =
             (input::policy(policy)?, input::policy(policy)?, input::policy(policy)?);
-        Ok(Self { rest, draining, guarded, topics: 0, draining_topics: 0, waiting: 0 })
+        Ok(Self { rest, draining, guarded, topics: 0, waiting: 0, waiting_draining: 0, late: Vec::new() })
     }
 
     #[inline]
@@ -94,9 +97,8 @@ pub(super) struct Ready {
 }
 
 impl Engine {
-    /// Puts a topic under contract, or among the rest; whether it is there now. It comes under contract at once; if
-    /// messages of it wait, they and those behind them go out first, between the classes. It goes back only when nothing of it
-    /// waits anywhere.
+    /// Puts a topic under contract, or among the rest; whether it is there now. It comes under contract at once, but if
+    /// messages of it wait, or guarded ones do, it is draining first. It goes back only when nothing of it waits anywhere.
     pub fn guard(&mut self, id: TopicId, guarded: bool) -> Result<bool, ChangeError> {
         self.guard_some(id, guarded, &mut Effort::ALL.clone())
     }
@@ -117,14 +119,14 @@ impl Engine {
         if !guarded && (waiting > 0 || topic.pending > 0) {
             return Ok(false);
         }
-        let (from, to) = if guarded { (Class::Rest, Class::Guarded) } else { (Class::Guarded, Class::Rest) };
+        let class = if guarded { Class::Guarded } else { Class::Rest };
         let share = topic.share;
-        self.stages.of(to).check(id, &share)?;
+        self.stages.of(class).check(id, &share)?;
         if guarded && !self.move_deliveries(id, effort) {
             return Ok(false);
         }
-        self.stages.of(from).withdraw(id);
-        self.stages.of(to).allot(id, &share);
+        self.withdraw(id);
+        self.stages.of(class).allot(id, &share);
         if let Some(topic) = self.tables.topic_mut(id) {
             (topic.guarded, topic.moved) = (guarded, 0);
         }
@@ -133,12 +135,23 @@ impl Engine {
         } else {
             self.stages.topics -= 1;
         }
-        if waiting > 0 {
-            self.drain(id, waiting)
+        if !guarded || (waiting == 0 && self.stages.waiting == 0) {
+            self.join_all(id, class);
         } else {
-            self.join_all(id, to)
+            self.drain(id, waiting);
         }
         Ok(true)
+    }
+
+    /// A topic leaves its stages, with all that waits there.
+    pub(super) fn withdraw(&mut self, id: TopicId) {
+        let Some(topic) = self.tables.topic_mut(id) else { return };
+        let class = if topic.guarded { Class::Guarded } else { Class::Rest };
+        let drains = std::mem::take(&mut topic.drains);
+        self.stages.of(class).withdraw(id);
+        if drains {
+            self.stages.of(Class::Draining).withdraw(id);
+        }
     }
 
     /// All flows of a topic are in the stage of `class` from now on.
@@ -184,7 +197,7 @@ impl Engine {
             return Class::Rest;
         }
         match self.tables.topics.get(topic.0) {
-            Some(topic) if topic.draining > 0 => Class::Draining,
+            Some(topic) if topic.drains => Class::Draining,
             Some(topic) if topic.guarded => Class::Guarded,
             _ => Class::Rest,
         }

@@ -76,6 +76,7 @@ impl Engine {
                     self.stages.of(class).arrived(&self.queues, topic, flow);
                 }
                 self.stages.waiting += usize::from(class == Class::Guarded);
+                self.stages.waiting_draining += usize::from(class == Class::Draining);
                 if let Some(entry) = self.tables.topic_mut(topic) {
                     entry.counters.ingested += 1;
                     entry.draining += u32::from(class == Class::Draining);
@@ -130,8 +131,7 @@ impl Engine {
             if let Some(quantum) = self.step_class(now, Class::Guarded) {
                 return Some(quantum);
             }
-            if self.stages.draining_topics > 0 {
-                // It is there because something waits.
+            if self.stages.waiting_draining > 0 {
                 return self.step_class(now, Class::Draining);
             }
         }
@@ -154,6 +154,8 @@ impl Engine {
         }
         if class == Class::Draining {
             self.drained_one(topic);
+        } else if self.stages.waiting == 0 && !self.stages.late.is_empty() {
+            self.join_late();
         }
         Some(Quantum { flow, step })
     }

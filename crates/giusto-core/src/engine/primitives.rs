@@ -102,6 +102,7 @@ impl Engine {
             name: name.into(),
             share,
             guarded: false,
+            drains: false,
             draining: 0,
             moved: 0,
             flows: Vec::new(),
@@ -121,8 +122,7 @@ impl Engine {
             return Err(problem.into());
         }
         self.matcher.remove_topic(id)?;
-        let class = self.class_of(id);
-        self.stages.of(class).withdraw(id);
+        self.withdraw(id);
         if let Some(topic) = self.tables.topics.get_mut(id.0) {
             topic.gone = true;
             self.stages.topics -= usize::from(std::mem::take(&mut topic.guarded));
@@ -132,11 +132,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Allots another share to a topic.
+    /// Allots another share to a topic. While messages wait it takes effect when their cycle is over (A7): until then the
+    /// bounds of the old share hold.
     pub fn allot(&mut self, id: TopicId, share: Share) -> Result<(), ChangeError> {
         let topic = self.topic(id)?;
         let class = if topic.guarded { Class::Guarded } else { Class::Rest };
-        let is_draining = topic.draining > 0;
+        let is_draining = topic.drains;
         self.stages.of(class).check(id, &share)?;
         self.stages.of(class).allot(id, &share);
         if is_draining {

@@ -117,7 +117,8 @@ pub(super) struct Topic {
     pub(super) share: Share,
     /// Under contract.
     pub(super) guarded: bool,
-    /// Messages that wait, while it is draining; 0 when it is not.
+    /// Under contract, but not in the guarded stage yet; and how many messages wait meanwhile.
+    pub(super) drains: bool,
     pub(super) draining: u32,
     /// It is about to be: clients below this number get its messages in their draining queues.
     pub(super) moved: u32,
