@@ -38,6 +38,8 @@ COSTS = Costs(
     frame_ns=60,
     turn_ns=800,
     call_ns=50_000,
+    serve=None,
+    serve_each=None,
 )
 
 

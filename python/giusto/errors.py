@@ -172,7 +172,7 @@ class Nearest(NamedTuple):
 class Refused(GiustoError):
     """The bus cannot promise what was asked; nothing was changed.
 
-    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside
+    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside, queue
     or datagrams; `reason` says it as a sentence. `nearest` is what would be granted now, if anything is.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from giusto.broker.contracts import Contract, Contracts
-from giusto.broker.draft import Draft
+from giusto.broker.draft import Comer, Draft
 from giusto.broker.holdings import Holdings
 from giusto.broker.registry import Registry
 from giusto.broker.renewal import Renewal
@@ -18,12 +18,15 @@ from giusto.config import BrokerConfig
 from giusto.errors import Overload
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Bound, Change, Rest
-from giusto.guarantee.rest import rest_of
+from giusto.guarantee.rest import larger, rest_of
 from giusto.protocol import ShareTerms
 
 
 class Guarded:
-    """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more."""
+    """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more.
+
+    `stray` are those that the data plane guards though nothing is promised on them.
+    """
 
     def __init__(
         self, registry: Registry, config: BrokerConfig, book: Book, clock: Callable[[], int]
@@ -35,6 +38,7 @@ class Guarded:
         self.tree = TopicTree()
         self.rest = rest_of(0, 0)
         self.releasing: set[str] = set()
+        self.stray: set[str] = set()
         self._registry = registry
         self._config = config
         self._shares: dict[str, ShareTerms] = {}
@@ -63,10 +67,24 @@ class Guarded:
         """A topic that need not exist now is allotted this."""
         self._shares[topic] = share
 
-    def fanout(self, topic: str, *clients: str) -> int:
-        """How many clients get the messages of a topic, with some that want to, and those that are away."""
-        here = {each.client.name for each in self._registry.subscriptions_to(topic)}
-        return len(here | {each.client for each in self.contracts.covering(topic)} | {*clients})
+    def allotted(self, topic: str, draft: Draft) -> Allotted:
+        """A topic that is guarded: its share, and who gets its messages if a draft is made.
+
+        Contracts of clients that are away count as if these were here.
+        """
+        taken = (draft.contract, draft.replaced) if draft.comer else ()
+        away = (one for one in self.contracts.covering(topic) if one.subscription is None)
+        found = [Comer(each.client.name, each.comparisons) for each in self._registry.subscriptions_to(topic)]
+        found += [Comer(one.client, one.comparisons) for one in away if one not in taken]
+        found += [draft.comer] if draft.comer else []
+        return Allotted(
+            topic=topic,
+            share=self.share(topic),
+            fanout=len({one.client for one in found}),
+            place=self.place(topic),
+            subscriptions=len(found),
+            comparisons=sum(one.comparisons for one in found),
+        )
 
     def is_urgent(self, client: str) -> bool:
         """Whether a client that is there publishes on a guarded topic."""
@@ -104,13 +122,16 @@ class Guarded:
         """Live contracts whose verdict may be another one than was told: as many as a turn may have."""
         return self._renewal.take()
 
-    def rest_beside(self, draft: Draft) -> Rest:
-        """The traffic that is not guarded now, and will not be, with what may wait of flows that ended."""
-        fanout = size_bytes = 0
+    def rest_now(self) -> Rest:
+        """The traffic that is not guarded now, with what may wait of flows that ended.
+
+        A topic that is about to come under contract is one of it: what waits of it goes out with the rest.
+        """
+        rest = rest_of(0, 0)
         for topic in self._registry.topics.values():
-            if topic.size_bytes and topic.name not in self.topics and topic.name not in draft.guarding:
-                fanout, size_bytes = max(fanout, topic.subscribers), max(size_bytes, topic.size_bytes)
-        return rest_of(fanout, size_bytes)
+            if topic.size_bytes and topic.name not in self.topics:
+                rest = larger(rest, rest_of(topic.subscribers, topic.size_bytes, topic.comparisons))
+        return rest
 
     # --- what becomes of it
 
@@ -119,8 +140,8 @@ class Guarded:
         known = {place for place in draft.holdings if self.holdings.get(*place) is not None}
         return draft.change(known, None if rest == self.rest else rest)
 
-    def commit(self, draft: Draft) -> set[str]:
-        """Make a change that was decided; the topics that it is about."""
+    def commit(self, draft: Draft) -> None:
+        """Make a change that was decided."""
         change = self.change(draft, draft.rest or self.rest)
         if change != Change():
             self.book.commit(change)
@@ -131,10 +152,8 @@ class Guarded:
             self.holdings.add(held)
         self._commit_topics(draft)
         self._commit_contracts(draft)
-        flows = {held.topic for held in (*draft.holdings.values(), *draft.ended)}
-        for topic in flows:
+        for topic in {held.topic for held in (*draft.holdings.values(), *draft.ended)}:
             self._renewal.move(self.contracts.covering(topic))
-        return flows | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
 
     def _commit_topics(self, draft: Draft) -> None:
         for name, allotted in draft.topics.items():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from giusto.errors import Nearest, Refused
 from giusto.guarantee.model import Change, Objection
+from giusto.guarantee.rest import REST_LEAST
 from giusto.guarantee.search import Search
 
 UNSEARCHED = "; it is about so many flows that not all that would be possible was looked for"
@@ -31,5 +32,7 @@ def _hint(change: Change) -> str:
     rest = change.rest
     if rest is None:
         return ""
-    size = f"messages of {rest.size_bytes:,} bytes to {rest.fanout} clients"
-    return f" ({size} would be in the way: offer a smaller max_size, or have fewer subscribers)"
+    size = f"messages of {rest.size_bytes:,} bytes to {rest.fanout} subscriptions"
+    if rest.comparisons > REST_LEAST.comparisons:
+        size = f"{size} with filters of {rest.comparisons:,} comparisons"
+    return f" ({size} would be in the way: offer a smaller max_size, or have fewer subscribers or filters)"

@@ -55,7 +55,7 @@ class Guarantee:
 
     calibration: str | None = None
     store: str | None = None
-    tolerance_ns: int = 2_000_000
+    tolerance_ns: int = 5_000_000
     reserve_ns: int = 60_000_000_000
     slice_ns: int = 100_000
     stall: str = "exclude"

@@ -44,6 +44,8 @@ class Demand:
 class Allotted:
     """A guarded topic: its share in the input stage, and how many clients get its messages.
 
+    They may have several `subscriptions` on it, and filters with so many `comparisons` in all.
+
     `place` is its number in the data plane, by which `smooth` orders topics of equal credit; topics without
     one come in the order of their names.
     """
@@ -52,14 +54,25 @@ class Allotted:
     share: ShareTerms = field(default_factory=ShareTerms)
     fanout: int = 1
     place: int | None = None
+    subscriptions: int = 0
+    comparisons: int = 0
+
+    @property
+    def audience(self) -> tuple[int, int, int]:
+        """Clients, subscriptions that they have beside one each, and comparisons: what a quantum costs."""
+        return self.fanout, max(0, self.subscriptions - self.fanout), self.comparisons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """The traffic that is not guarded: what its longest indivisible piece of work may be."""
+    """The traffic that is not guarded: what its longest indivisible piece of work may be.
+
+    `fanout` counts the subscriptions of a topic, `comparisons` those of all of their filters.
+    """
 
     fanout: int = 0
     size_bytes: int = 0
+    comparisons: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

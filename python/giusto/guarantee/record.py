@@ -36,17 +36,17 @@ class Record:
         return self.allotted is None and not self.streams and not self.demands
 
     @property
-    def fanout(self) -> int:
-        """How many clients get a message."""
-        return 0 if self.allotted is None else self.allotted.fanout
+    def audience(self) -> tuple[int, int, int]:
+        """Who gets a message; nobody if it is not guarded."""
+        return (0, 0, 0) if self.allotted is None else self.allotted.audience
 
     def with_allotted(self, allotted: Allotted | None, setting: Setting) -> Record:
-        """With another share or fanout, or not guarded any more."""
+        """With another share or audience, or not guarded any more."""
         changed = Record(self.name, allotted, self.streams, self.demands, self.promise_ns, self.made)
-        if changed.fanout == self.fanout:
+        if changed.audience == self.audience:
             return changed
         streams = {
-            client: Stream.of(stream.supply, setting, changed.fanout)
+            client: Stream.of(stream.supply, setting, changed.audience)
             for client, stream in self.streams.items()
         }
         return changed.with_streams(streams)
@@ -57,7 +57,7 @@ class Record:
 
     def with_supply(self, supply: Supply, setting: Setting) -> Record:
         """With one publisher more."""
-        stream = Stream.of(supply, setting, self.fanout)
+        stream = Stream.of(supply, setting, self.audience)
         return self.with_streams({**self.streams, supply.client: stream})
 
     def without_supply(self, supply: Supply) -> Record:

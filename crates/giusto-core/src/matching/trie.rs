@@ -66,10 +66,29 @@ impl Trie {
         self.walk_patterns(ROOT, &levels, found);
     }
 
-    /// The values of the names that `pattern` covers.
-    pub(super) fn covered(&self, pattern: &str, found: &mut Vec<u32>) {
+    /// The values of the names that `pattern` covers, if few levels have to be looked at; `None` if there are more.
+    pub(super) fn covered_within(&self, pattern: &str, most: usize) -> Option<Vec<u32>> {
         let levels: Vec<&str> = pattern.split('/').collect();
-        self.walk_names(ROOT, &levels, found);
+        let (mut found, mut open, mut looks) = (Vec::new(), vec![(ROOT, levels.as_slice())], 0);
+        while let Some((at, levels)) = open.pop() {
+            let node = &self.nodes[at as usize];
+            looks += 1;
+            match levels.split_first() {
+                None => found.extend(node.value),
+                Some((&"#", _)) => {
+                    found.extend(node.value);
+                    open.extend(node.children.values().take(most).map(|&child| (child, levels)));
+                }
+                Some((&"+", deeper)) => {
+                    open.extend(node.children.values().take(most).map(|&child| (child, deeper)));
+                }
+                Some((level, deeper)) => open.extend(self.child(at, level).map(|child| (child, deeper))),
+            }
+            if looks + open.len() > most {
+                return None;
+            }
+        }
+        Some(found)
     }
 
     fn child(&self, at: u32, level: &str) -> Option<u32> {
@@ -96,32 +115,6 @@ impl Trie {
         };
         for child in [self.child(at, level), self.child(at, "+")].into_iter().flatten() {
             self.walk_patterns(child, deeper, found);
-        }
-    }
-
-    fn walk_names(&self, at: u32, levels: &[&str], found: &mut Vec<u32>) {
-        let node = &self.nodes[at as usize];
-        match levels.split_first() {
-            None => found.extend(node.value),
-            Some((&"#", _)) => self.collect(at, found),
-            Some((&"+", deeper)) => {
-                for &child in node.children.values() {
-                    self.walk_names(child, deeper, found);
-                }
-            }
-            Some((level, deeper)) => {
-                if let Some(child) = self.child(at, level) {
-                    self.walk_names(child, deeper, found);
-                }
-            }
-        }
-    }
-
-    fn collect(&self, at: u32, found: &mut Vec<u32>) {
-        let node = &self.nodes[at as usize];
-        found.extend(node.value);
-        for &child in node.children.values() {
-            self.collect(child, found);
         }
     }
 }
@@ -170,8 +163,8 @@ mod tests {
                 }
             }
             for pattern in &patterns {
-                let mut found = Vec::new();
-                by_name.covered(pattern, &mut found);
+                prop_assert_eq!(by_name.covered_within(pattern, 0), None);
+                let found = by_name.covered_within(pattern, usize::MAX).unwrap();
                 for (i, name) in names.iter().enumerate() {
                     let last = names.iter().rposition(|other| other == name) == Some(i);
                     prop_assert_eq!(found.contains(&(i as u32)), last && topic::matches(pattern, name));

@@ -39,6 +39,14 @@ impl Listener {
         bound.map_err(|error| Invalid::new(field, address, format!("an address to listen at: {error}")))
     }
 
+    /// What a connection that is accepted may have on its way out; 0 leaves it to the kernel.
+    pub(super) fn limit_sending(&self, bytes: usize) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) if bytes > 0 => Ok(sockopt::set_socket_send_buffer_size(listener, bytes)?),
+            _ => Ok(()),
+        }
+    }
+
     /// The address as bound.
     pub(super) fn address(&self) -> io::Result<String> {
         Ok(match self {

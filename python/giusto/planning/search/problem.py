@@ -30,7 +30,13 @@ class Assignment:
 def change_of(traffic: Traffic, shares: Shares) -> Change:
     """All of the traffic as one change of an empty book, topics in the order in which they are written."""
     topics = tuple(
-        Allotted(topic=topic, share=shares.get(topic, ShareTerms()), fanout=fanout, place=place)
+        Allotted(
+            topic=topic,
+            share=shares.get(topic, ShareTerms()),
+            fanout=fanout,
+            place=place,
+            subscriptions=traffic.subscriptions[topic],
+        )
         for place, (topic, fanout) in enumerate(traffic.fanout.items())
     )
     return Change(supplies=traffic.supplies, demands=traffic.demands, topics=topics, rest=traffic.rest)
@@ -108,7 +114,7 @@ class Problem:
             Lane(
                 count=supply.count,
                 period_ns=supply.period_ns,
-                lag=stream.lag,
+                lag=stream.passed,
                 fragments=stream.quanta,
                 budget_ns=self.budget_ns(promise_ns, supply.size_bytes),
             ),
