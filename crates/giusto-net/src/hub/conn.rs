@@ -58,6 +58,8 @@ pub(super) struct Conn {
     pub(super) client: Option<ClientId>,
     pub(super) datagrams: Option<DatagramPeer>,
     pub(super) outbox: Outbox,
+    /// Bytes of names in it that are waited for.
+    pub(super) naming_bytes: usize,
     /// The last frame, once there is one.
     pub(super) farewell: Vec<u8>,
     pub(super) reason: Option<String>,
@@ -133,6 +135,7 @@ impl Conns {
             client: None,
             datagrams: None,
             outbox: Outbox::default(),
+            naming_bytes: 0,
             farewell: Vec::new(),
             reason: None,
             dirty: false,

@@ -183,7 +183,11 @@ impl Hub {
         }
         let is_name = conn.datagrams.is_none() && notice::read(body).is_some();
         if let (true, Some(conn)) = (is_name, self.conns.get_mut(id)) {
+            let had_bytes = conn.outbox.names_bytes();
             let _ = Frame::Control(body).encode(conn.outbox.names(), u32::MAX);
+            if had_bytes == conn.naming_bytes {
+                self.count_names(id);
+            }
             self.mark(id);
         } else {
             self.enqueue(id, &Frame::Control(body));

@@ -28,6 +28,7 @@ impl Hub {
         let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state != State::Gone) else { return };
         conn.state = State::Gone;
         conn.reason.get_or_insert_with(|| reason.to_owned());
+        self.forgive_names(id);
         self.bury(id);
     }
 

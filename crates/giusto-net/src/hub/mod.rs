@@ -21,6 +21,7 @@ mod credit;
 mod delay;
 mod departure;
 mod fill;
+mod naming;
 mod news;
 mod outbox;
 mod receive;
@@ -38,6 +39,7 @@ use giusto_core::output::Overflow;
 
 pub use conn::ConnId;
 pub use fill::{Filled, Traffic};
+pub(crate) use naming::NAMES_BYTES;
 pub(crate) use news::News;
 pub use receive::{Hold, Received};
 pub use status::{ClientStatus, Longest, LossOf, Refusals, TopicStatus};
@@ -143,6 +145,8 @@ pub struct Hub {
     farewells: VecDeque<(Nanos, ConnId)>,
     /// Clients that are gone and have not given back all that they had.
     departures: VecDeque<Departure>,
+    /// Bytes of names that are waited for, of all connections.
+    naming_bytes: usize,
     datagram_peers: HashMap<SocketAddr, ConnId>,
     delays: Delays,
     losses: Vec<LossOf>,
@@ -169,6 +173,7 @@ impl Hub {
             handshakes: VecDeque::new(),
             farewells: VecDeque::new(),
             departures: VecDeque::new(),
+            naming_bytes: 0,
             datagram_peers: HashMap::new(),
             delays: Delays::default(),
             losses: Vec::new(),

@@ -20,15 +20,13 @@ use rustix::event::epoll;
 
 use super::{BELL, LISTENERS, RETRIES_MAX, Turner, URGENT};
 use crate::clock;
-use crate::hub::ConnId;
+use crate::hub::{ConnId, NAMES_BYTES};
 use crate::server::sockets::Amount;
 
 /// Bytes of one read of the rest.
 const READ_BYTES: usize = 16 << 10;
 /// Bytes of one write of the rest, but for the frame that exceeds it.
 const WRITE_BYTES: usize = 64 << 10;
-/// Bytes of names that are written before guarded messages in one turn, to all clients together.
-pub(super) const NAMES_BYTES: usize = 4 << 10;
 /// Clients that have got something, beside those of the last step, before they are written to: all are gathered at once.
 const READY_FEW: usize = 64;
 /// Penalties, probations, handshakes and last frames that end at once.
@@ -166,14 +164,14 @@ impl Turner {
 
     /// One call, one read, or one connection accepted.
     fn read_next(&mut self, now: Nanos) -> bool {
-        if self.run_call() {
+        if self.call_next() {
             return true;
         }
         while let Some((token, flags)) = self.ready.pop() {
             match token {
                 BELL => {
                     self.take_calls();
-                    if self.run_call() {
+                    if self.call_next() {
                         return true;
                     }
                 }
@@ -192,6 +190,11 @@ impl Turner {
             }
         }
         false
+    }
+
+    /// One call, unless names have to go out before.
+    fn call_next(&mut self) -> bool {
+        !self.hub.owes_names() && self.run_call()
     }
 
     fn retry_next(&mut self, now: Nanos, left: usize) -> bool {

@@ -300,3 +300,52 @@ fn the_end_of_a_client_takes_as_many_slices_as_it_has_portions() {
     let gone = |turner: &mut Turner| turner.hub.connect(conn, "publisher", None).is_err();
     assert!(gone(&mut rig.turner) && rig.turner.hub.connections().is_empty());
 }
+
+/// The notice that a topic has a name of 200 bytes.
+fn name(number: u8) -> Vec<u8> {
+    let name = vec![b'n'; 200];
+    [&b"\x83\xa2op\xa7topicis\xa6number"[..], &[number], b"\xa4name\xd9\xc8", &name].concat()
+}
+
+#[test]
+fn calls_wait_while_more_names_wait_than_a_turn_writes() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (_subscriber, reader) = rig.client("subscriber");
+    let (_publisher, conn) = rig.client("publisher");
+    guard(&mut rig, conn, LOOSE);
+    // Names go first when the handshake is out.
+    rig.turner.hub.mark(reader);
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    rig.turner.mailbox.open();
+    for number in 0..100 {
+        rig.turner.mailbox.tell(move |hub, now| hub.send(now, reader, &name(number)).unwrap()).unwrap();
+    }
+    let (mut held, mut left) = (0, 100);
+    rig.until("the bell is heard", |turner| !turner.calls.is_empty());
+    while left > 0 {
+        let owed = rig.turner.hub.owes_names();
+        left = rig.turner.calls.len();
+        rig.turner.turn(true, Nanos::MAX);
+        if owed {
+            assert_eq!(rig.turner.calls.len(), left);
+            held += 1;
+        }
+    }
+    // Of 25 KB, 3 wait at once: so many times a write came before the next call.
+    assert!(held >= 7, "{held}");
+}
+
+#[test]
+fn nobody_waits_for_the_names_of_a_client_that_does_not_read() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let stuck = rig.bare_client("stuck");
+    let (_publisher, conn) = rig.client("publisher");
+    guard(&mut rig, conn, LOOSE);
+    let mut hello = Vec::new();
+    rig.turner.hub.fill(0, stuck, &mut hello, usize::MAX);
+    (0..100).for_each(|number| rig.turner.hub.send(0, stuck, &name(number)).unwrap());
+    assert!(rig.turner.hub.owes_names());
+    rig.until("it is found out", |turner| !turner.hub.owes_names());
+    rig.turner.hub.send(0, stuck, &name(100)).unwrap();
+    assert!(!rig.turner.hub.owes_names());
+}
