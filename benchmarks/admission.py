@@ -40,7 +40,7 @@ def supply(rng: random.Random, client: str, topic: str) -> Supply:
         client=client,
         topic=topic,
         count=1,
-        period_ns=rng.randint(2 * SECOND_NS, 6 * SECOND_NS),
+        period_ns=rng.randint(20 * SECOND_NS, 60 * SECOND_NS),
         burst=rng.randint(1, 3),
         jitter_ns=1_000_000,
         size_bytes=rng.randint(1, 1_000),

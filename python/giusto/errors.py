@@ -150,7 +150,10 @@ def milliseconds(ns: int) -> str:
 
 
 class Nearest(NamedTuple):
-    """What could be granted instead: the smallest `max_latency`, the largest rate; None if nothing helps."""
+    """What could be granted instead: the smallest `max_latency`, the largest rate.
+
+    None if nothing helps, or if it would have taken too long to find out.
+    """
 
     max_latency_ns: int | None = None
     count: int | None = None  # type: ignore[assignment]  # not the method of tuples

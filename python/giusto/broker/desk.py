@@ -25,6 +25,7 @@ from giusto.contract.matching import Flow as Offered
 from giusto.contract.matching import is_demanding, require_match, require_queue
 from giusto.guarantee.model import Change
 from giusto.guarantee.rest import larger, rest_of
+from giusto.guarantee.search import Search
 from giusto.guarantee.supplies import size_of
 from giusto.protocol import ShareTerms
 
@@ -217,9 +218,9 @@ class Desk:
             change = guarded.change(draft, larger(guarded.rest_beside(draft), draft.asks))
             objection = guarded.book.decide(change)
         if objection is not None:
-            nearest = guarded.book.nearest(change)
+            search = Search(guarded.book, change)
             own = objection.own and draft.contract is not None
-            raise refusal(objection, change, nearest, own=own)
+            raise refusal(objection, change, search, own=own)
         draft.rest = change.rest
         return draft
 

@@ -6,10 +6,12 @@ here, so that all of it counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from giusto.guarantee.fixed import ONE, of, parts
 from giusto.guarantee.record import Record
+from giusto.guarantee.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,14 @@ class Together:
     @classmethod
     def of(cls, record: Record) -> Together | None:
         """None if nobody publishes."""
-        streams = list(record.streams.values())
+        if "together" not in record.made:
+            record.made["together"] = cls.added(list(record.streams.values()))
+        found: Together | None = record.made["together"]
+        return found
+
+    @classmethod
+    def added(cls, streams: Sequence[Stream]) -> Together | None:
+        """None if there are none."""
         if not streams:
             return None
         bursts = [parts(stream.passed, stream.supply.period_ns) for stream in streams]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from giusto.errors import InvalidInput
 from giusto.guarantee.fixed import parts
 from giusto.guarantee.model import Setting
@@ -57,11 +55,3 @@ def flow_lane(weight: int, promise_ns: int, stream: Stream, setting: Setting) ->
         budget_ns(setting, promise_ns, supply.size_bytes),
         stream.arrival_ns,
     )
-
-
-def promised_lanes(record: Record, setting: Setting) -> Iterator[tuple[Stream, Lane]]:
-    """The lanes that something was promised to."""
-    weight, promise_ns = weight_of(record), record.promise_ns
-    if promise_ns is not None:
-        for stream in record.streams.values():
-            yield stream, flow_lane(weight, promise_ns, stream, setting)
