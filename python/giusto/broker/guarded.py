@@ -68,13 +68,15 @@ class Guarded:
         found = [Comer(each.client.name, each.comparisons) for each in self._registry.subscriptions_to(topic)]
         found += [Comer(one.client, one.comparisons) for one in away if one not in taken]
         found += [draft.comer] if draft.comer else []
+        clients = {one.client for one in found}
         return Allotted(
             topic=topic,
             share=self.share(topic),
-            fanout=len({one.client for one in found}),
+            fanout=len(clients),
             place=self.place(topic),
             subscriptions=len(found),
             comparisons=sum(one.comparisons for one in found),
+            receivers=frozenset(clients) if self.book.links.is_limited else frozenset(),
         )
 
     def is_urgent(self, client: str) -> bool:
@@ -132,8 +134,10 @@ class Guarded:
     def commit(self, draft: Draft) -> set[str]:
         """Make a change that was decided; the topics that it is about."""
         change = self.change(draft, draft.rest or self.rest)
+        touched: frozenset[str] = frozenset()
         if change != Change():
             self.book.commit(change)
+            touched = self.book.touched
         self.rest = change.rest or self.rest
         for held in draft.ended:
             self.holdings.remove(held)
@@ -144,7 +148,9 @@ class Guarded:
         flows = {held.topic for held in (*draft.holdings.values(), *draft.ended)}
         for topic in flows:
             self._moved.update(dict.fromkeys(self.contracts.covering(topic)))
-        return flows | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
+        return (
+            flows | touched | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
+        )
 
     def _commit_topics(self, draft: Draft) -> None:
         for name, allotted in draft.topics.items():

@@ -96,4 +96,4 @@ def is_due_alike(one: Stream, other: Stream) -> bool:
     """Whether the messages of two flows come and are due at the same times."""
     if one is other:
         return True
-    return one.supply == other.supply and one.quanta == other.quanta
+    return (one.supply, one.quanta, one.links) == (other.supply, other.quanta, other.links)
