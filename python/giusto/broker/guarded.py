@@ -77,13 +77,15 @@ class Guarded:
         found = [Comer(each.client.name, each.comparisons) for each in self._registry.subscriptions_to(topic)]
         found += [Comer(one.client, one.comparisons) for one in away if one not in taken]
         found += [draft.comer] if draft.comer else []
+        clients = {one.client for one in found}
         return Allotted(
             topic=topic,
             share=self.share(topic),
-            fanout=len({one.client for one in found}),
+            fanout=len(clients),
             place=self.place(topic),
             subscriptions=len(found),
             comparisons=sum(one.comparisons for one in found),
+            receivers=frozenset(clients) if self.book.links.is_limited else frozenset(),
         )
 
     def is_urgent(self, client: str) -> bool:

@@ -13,6 +13,9 @@ from giusto.protocol import ShareTerms
 
 PORT = 7447
 
+SEND_BUFFER_BYTES = 131_072
+"""Of a client's socket where the bandwidth to subscribers is limited: what the rest puts there goes first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Realtime:
@@ -162,6 +165,7 @@ class BrokerConfig:
             "connections_max": self.connections_max,
             "penalty_ns": self.penalty_ns,
             "slice_ns": self.guarantee.slice_ns,
+            "send_buffer_bytes": SEND_BUFFER_BYTES if self.guarantee.link_bandwidth_out_bps else 0,
         }
 
 

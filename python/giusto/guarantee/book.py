@@ -16,6 +16,7 @@ from giusto.guarantee import stages
 from giusto.guarantee.blocking import Delay, Reader
 from giusto.guarantee.changes import Draft
 from giusto.guarantee.fixed import ONE
+from giusto.guarantee.links import Links
 from giusto.guarantee.load import Load
 from giusto.guarantee.model import Allotted, Bound, Change, Demand, Objection, Rest, Setting, Supply
 from giusto.guarantee.objections import Case
@@ -49,6 +50,8 @@ class Book:
         self.records: dict[str, Record] = {}
         self.stage = stages.stage(setting)
         self.load = Load(setting)
+        self.links = Links(setting)
+        self.touched: frozenset[str] = frozenset()
         self.flows: dict[str, set[str]] = {}
         self.promises = 0
         self.epoch = 0
@@ -99,13 +102,13 @@ class Book:
 
     def shares(self, change: Change) -> tuple[Allotted, ...]:
         """The topics whose share must be set in the data plane when the change is made, under `edf` only."""
-        after = Draft(self.records, self.setting).apply(change)
-        found = []
-        for name, record in after.items():
-            wanted = self.stage.wanted(record) if record.allotted else None
-            if wanted is not None and record.allotted is not None and wanted != self.wanted(name):
-                found.append(replace(record.allotted, share=wanted))
-        return tuple(found)
+        with self.tried(change):
+            after = {name: (self.wanted(name), self.records.get(name)) for name in self.touched}
+        return tuple(
+            replace(record.allotted, share=share)
+            for name, (share, record) in after.items()
+            if share is not None and record and record.allotted and share != self.wanted(name)
+        )
 
     def wanted(self, topic: str) -> ShareTerms | None:
         """The share that follows from the promises on a topic, as things are."""
@@ -201,11 +204,25 @@ class Book:
             if any(self.records[topic].promise_ns is not None for topic in self.flows[client]):
                 yield client, reader
 
+    def crowded_link(self) -> str | None:
+        """A link that cannot carry what was promised over it, in words."""
+        if not self.links.is_limited:
+            return None
+        return self.links.overloaded(record for record in self.records.values() if record.demands)
+
+    def longest_way_ns(self) -> int:
+        """How long a message may be on its way to the broker."""
+        if not self.links.is_limited:
+            return self.setting.link_in.delay_ns
+        return max((self.links.into_ns(client) for client, own in self.flows.items() if own), default=0)
+
     def swap(self, after: Mapping[str, Record], rest: Rest) -> None:
         """Put these records in the place of those of the same names."""
         for record in after.values():
             if record.is_guarded:
                 self.stage.check(record)
+        after = self.links.settled(self.records, after)
+        self.touched = frozenset(after)
         self.rest = rest
         self.known = {}
         for name, record in after.items():

@@ -44,7 +44,8 @@ class Demand:
 class Allotted:
     """A guarded topic: its share in the input stage, and how many clients get its messages.
 
-    They may have several `subscriptions` on it, and filters with so many `comparisons` in all.
+    They may have several `subscriptions` on it, and filters with so many `comparisons` in all. Who they are
+    (`receivers`) matters where links have a bandwidth; whoever has a demand is one of them anyway.
 
     `place` is its number in the data plane, by which `smooth` orders topics of equal credit; topics without
     one come in the order of their names.
@@ -56,6 +57,7 @@ class Allotted:
     place: int | None = None
     subscriptions: int = 0
     comparisons: int = 0
+    receivers: frozenset[str] = frozenset()
 
     @property
     def audience(self) -> tuple[int, int, int]:
@@ -81,12 +83,6 @@ class LinkTerms:
 
     delay_ns: int = 0
     bits_per_second: int = 0
-
-    def ns(self, size_bytes: int) -> int:
-        """Delay and wire time of a message, rounded up."""
-        if self.bits_per_second == 0:
-            return self.delay_ns
-        return self.delay_ns - (-size_bytes * 8_000_000_000) // self.bits_per_second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,8 @@ class Search:
         """That all demands of the change could have; None if it has none, or if others would break."""
         if not self.change.demands:
             return None
-        if self.book.stage.has_given_shares:
+        # Under `edf` a bound depends on what is promised, and where a link has a bandwidth too.
+        if self.book.stage.has_given_shares and not self.book.links.is_limited:
             return self.confirmed_latency_ns()
         delay = self.book.load.delay(self.book.rest)
         asked_ns = max(demand.max_latency_ns for demand in self.change.demands)

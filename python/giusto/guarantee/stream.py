@@ -28,7 +28,7 @@ class Stream:
 
     `passed` is σ·period: the n-th message of a backlog arrives at least (n·period - passed)/count after the
     first. Only the last of a message's quanta forwards it: `serve_ns` is that one, `fragment_ns` each of the
-    others.
+    others. `links` are the times on the links in and out, which the module of that name knows.
     """
 
     supply: Supply
@@ -37,6 +37,7 @@ class Stream:
     take_ns: int
     serve_ns: int
     fragment_ns: int
+    links: tuple[int, int]
 
     @classmethod
     def of(cls, supply: Supply, setting: Setting, audience: tuple[int, int, int]) -> Stream:
@@ -50,7 +51,13 @@ class Stream:
             costs.take_ns(supply.size_bytes) + reads * costs.turn_ns,
             costs.serve_ns(supply.size_bytes, *audience) + costs.write.ns(CREDIT_BYTES) + costs.turn_ns,
             costs.step.ns(supply.size_bytes) + costs.turn_ns,
+            (setting.link_in.delay_ns, setting.link_out.delay_ns),
         )
+
+    @property
+    def links_ns(self) -> int:
+        """From the publisher to the broker, and from there to whoever is farthest of those with a promise."""
+        return sum(self.links)
 
     @property
     def first(self) -> int:

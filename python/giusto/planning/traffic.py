@@ -43,6 +43,7 @@ class Traffic:
     demands: tuple[Demand, ...]
     fanout: Mapping[str, int]
     subscriptions: Mapping[str, int]
+    receivers: Mapping[str, frozenset[str]]
     rest: Rest
 
 
@@ -65,6 +66,7 @@ def traffic(scenario: Scenario, granted: Collection[int], changed: Changed = UNC
         demands=tuple(demands),
         fanout={topic: len(set(subscribers[topic])) for topic in guarded},
         subscriptions=subscriptions,
+        receivers={topic: frozenset(subscribers[topic]) for topic in guarded},
         rest=_rest(scenario, guarded, subscriptions),
     )
 

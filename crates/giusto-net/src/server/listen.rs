@@ -170,6 +170,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn who_is_accepted_has_the_send_buffer_of_the_listener() {
+        let listener = Listener::bind("listen", "tcp://127.0.0.1:0").unwrap();
+        listener.limit_sending(131_072).unwrap();
+        let address = listener.address().unwrap();
+        let _near = std::net::TcpStream::connect(address.trim_start_matches("tcp://")).unwrap();
+        let far = std::iter::repeat_with(|| listener.accept()).find_map(Result::ok).unwrap();
+        // The kernel doubles it.
+        assert_eq!(sockopt::socket_send_buffer_size(&far.0).unwrap(), 262_144);
+    }
+
+    #[test]
     fn a_peer_on_this_host_is_not_closed_for_being_slow() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -96,4 +96,5 @@ def is_due_alike(one: Stream, other: Stream) -> bool:
     """Whether the messages of two flows come and are due at the same times."""
     if one is other:
         return True
-    return one.supply == other.supply and one.passed == other.passed and one.quanta == other.quanta
+    same = one.passed == other.passed and one.quanta == other.quanta and one.links == other.links
+    return same and one.supply == other.supply

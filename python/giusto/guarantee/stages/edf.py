@@ -28,7 +28,6 @@ from giusto.guarantee.record import Record
 from giusto.guarantee.shelf import Breach
 from giusto.guarantee.stages.lanes import Together
 from giusto.guarantee.stages.stage import Response, Worst
-from giusto.guarantee.stages.weights import budget_ns
 from giusto.guarantee.stream import Stream
 from giusto.protocol import ShareTerms
 
@@ -121,10 +120,9 @@ class Edf:
         """What the promises leave for it; None if there are none."""
         if record.promise_ns is None:
             return None
-        size_bytes = max((stream.supply.size_bytes for stream in record.streams.values()), default=0)
         together = Together.of(record)
-        spread_ns = spread(together, record) if together else 0
-        return budget_ns(self.setting, record.promise_ns, size_bytes) - spread_ns
+        taken_ns = spread(together, record) + together.links_ns if together else 0
+        return record.promise_ns - taken_ns
 
     def swap(self, before: Record, after: Record) -> None:
         """What goes is taken out before what comes."""
@@ -244,8 +242,7 @@ class Edf:
         spread_ns, least_ns = self.spread_ns(record), common_ns(delay)
 
         def total_ns(stream: Stream) -> int:
-            links_ns = -budget_ns(self.setting, 0, stream.supply.size_bytes)
-            return max(served_ns, least_ns + stream.serve_ns) + spread_ns + links_ns
+            return max(served_ns, least_ns + stream.serve_ns) + spread_ns + stream.links_ns
 
         return max(Worst(total_ns(stream), client) for client, stream in record.streams.items())
 

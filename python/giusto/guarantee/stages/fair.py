@@ -21,7 +21,6 @@ from giusto.guarantee.shelf import Lane
 from giusto.guarantee.stages.lanes import Together
 from giusto.guarantee.stages.shelved import Curve, Shelved
 from giusto.guarantee.stages.stage import Response
-from giusto.guarantee.stages.weights import budget_ns
 from giusto.guarantee.stream import Stream
 
 TICKS = 232_792_560_000_000
@@ -116,7 +115,7 @@ class Fair(Shelved[tuple[int, int]]):
     def lane(self, record: Record, together: Together) -> Lane:
         """Of a topic."""
         first = together.burst // ONE
-        due_ns = budget_ns(self.setting, 0, together.size_bytes)
+        due_ns = -together.links_ns
         return Lane("", record.name, first, first + SPAN, True, together.rate, due_ns, together.arrival_ns)
 
     def curve(self, kind: tuple[int, int]) -> Curve:
@@ -145,4 +144,4 @@ def are_due_alike(one: Together, other: Together | None) -> bool:
     if other is None:
         return False
     comes = one.burst == other.burst and one.rate == other.rate
-    return comes and one.quanta == other.quanta and one.size_bytes == other.size_bytes
+    return comes and one.quanta == other.quanta and one.links_ns == other.links_ns

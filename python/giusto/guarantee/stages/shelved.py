@@ -157,5 +157,5 @@ class Shelved(ABC, Generic[Kind]):
 
 
 def largest(record: Record) -> str:
-    """The client with the longest messages."""
-    return max(record.streams, key=lambda client: record.streams[client].supply.size_bytes)
+    """The client with the longest links."""
+    return max(record.streams, key=lambda client: record.streams[client].links_ns)

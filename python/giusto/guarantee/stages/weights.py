@@ -37,11 +37,6 @@ def lumps_ns(record: Record) -> int:
     return sum(stream.lump_ns for stream in record.streams.values())
 
 
-def budget_ns(setting: Setting, promise_ns: int, size_bytes: int) -> int:
-    """What a promise leaves for the broker."""
-    return promise_ns - setting.link_in.ns(size_bytes) - setting.link_out.ns(size_bytes)
-
-
 def flow_lane(weight: int, promise_ns: int, stream: Stream, setting: Setting) -> Lane:
     """The lane of one flow. (T4): a whole cycle later everything is at most as much later as the arrivals."""
     supply, first = stream.supply, stream.first
@@ -52,6 +47,6 @@ def flow_lane(weight: int, promise_ns: int, stream: Stream, setting: Setting) ->
         first + min(weight, SPAN),
         weight > SPAN or setting.budget_ns > 0,
         parts(supply.count, supply.period_ns),
-        budget_ns(setting, promise_ns, supply.size_bytes),
+        promise_ns - stream.links_ns,
         stream.arrival_ns,
     )

@@ -36,6 +36,7 @@ def change_of(traffic: Traffic, shares: Shares) -> Change:
             fanout=fanout,
             place=place,
             subscriptions=traffic.subscriptions[topic],
+            receivers=traffic.receivers[topic],
         )
         for place, (topic, fanout) in enumerate(traffic.fanout.items())
     )
@@ -116,7 +117,7 @@ class Problem:
                 period_ns=supply.period_ns,
                 lag=stream.passed,
                 fragments=stream.quanta,
-                budget_ns=self.budget_ns(promise_ns, supply.size_bytes),
+                budget_ns=promise_ns - stream.links_ns,
             ),
             hopeful=hopeful,
         )
@@ -126,10 +127,6 @@ class Problem:
         if record.promise_ns is None:
             return ()
         return sharpest(self.lane(record, stream, hopeful=hopeful) for stream in record.streams.values())
-
-    def budget_ns(self, promise_ns: int, size_bytes: int) -> int:
-        """What a promise leaves for the broker."""
-        return promise_ns - self.setting.link_in.ns(size_bytes) - self.setting.link_out.ns(size_bytes)
 
 
 def refusal(objection: Objection, *, proved: bool) -> Nothing:
