@@ -103,7 +103,7 @@ class Book:
     def shares(self, change: Change) -> tuple[Allotted, ...]:
         """The topics whose share must be set in the data plane when the change is made, under `edf` only."""
         with self.tried(change):
-            after = {name: (self.wanted(name), self.records.get(name)) for name in self.touched}
+            after = {name: (self.wanted(name), self.records.get(name)) for name in sorted(self.touched)}
         return tuple(
             replace(record.allotted, share=share)
             for name, (share, record) in after.items()
