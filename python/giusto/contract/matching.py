@@ -13,6 +13,9 @@ from giusto.contract.need import Need
 from giusto.contract.offer import QUEUE_MAX, Offer
 from giusto.errors import Nearest, Refused
 
+UNDER_WAY_NS = 500_000_000
+"""Who may wait longer than that is hardly ever served so late: no more is asked of a queue."""
+
 
 class Flow(NamedTuple):
     """An offer, with whom it is of and on which topic."""
@@ -92,12 +95,13 @@ def require_queue(flow: Flow, tolerance_ns: int, promise_ns: int) -> None:
     if offer.limit is None:
         return
     count, period_ns = offer.limit
-    needed = offer.burst - -(offer.jitter_ns + tolerance_ns + promise_ns) * count // period_ns
+    within_ns = min(promise_ns, UNDER_WAY_NS)
+    needed = offer.burst - -(offer.jitter_ns + tolerance_ns + within_ns) * count // period_ns
     sure = offer.queue - max(1, offer.queue // 4) + 1
     if needed > sure:
         reason = (
             f"{flow.publisher} may have {needed:,} messages under way on {flow.topic} within "
-            f"{show_ns(promise_ns)}, and its queue of {offer.queue:,} is sure to have room for {sure:,}"
+            f"{show_ns(within_ns)}, and its queue of {offer.queue:,} is sure to have room for {sure:,}"
         )
         raise Refused("queue", f"{reason}: {_more_room(needed)}")
 

@@ -366,8 +366,8 @@ def test_a_burst_that_its_queue_is_not_sure_to_hold_is_refused_with_a_queue_that
     bus.advertise("alarm", Offer(**offer))
     error = refused(bus.subscribe, "alarm", Need(max_latency="10s"))
     assert error.why == "queue"
-    assert "offer a queue of 2,694" in error.reason
-    bus.connect().advertise("curve", Offer(**offer, queue=2_694))
+    assert "offer a queue of 1,427" in error.reason
+    bus.connect().advertise("curve", Offer(**offer, queue=1_427))
     assert isinstance(bus.subscribe("curve", Need(max_latency="10s")).verdict, Granted)
     late = bus.connect(name="late")
     assert refused(late.advertise, "curve", Offer(**offer)).why == "queue"
