@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from giusto import _core
 from giusto.broker.registry import Subscription
 from giusto.contract import Need
-from giusto.contract.matching import asks_of
 from giusto.guarantee.model import Demand
 from giusto.protocol import VerdictTerms
 
@@ -123,10 +122,9 @@ class Contracts:
         """The contracts that ask something of a topic, in the order in which they were made."""
         self._matcher.add_topic(topic)
         try:
-            found = [self._by_number[number] for number in self._matcher.matching(topic)]
+            return [self._by_number[number] for number in self._matcher.matching(topic)]
         finally:
             self._matcher.remove_topic(topic)
-        return [one for one in found if asks_of(one.pattern, topic)]
 
     def promising(self, topic: str) -> list[Contract]:
         """Those of them that promise a latency: they make the topic guarded."""

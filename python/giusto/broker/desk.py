@@ -24,7 +24,7 @@ from giusto.broker.registry import Client, Flow, Registry, Topic
 from giusto.broker.shares import shares_set
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
-from giusto.contract.matching import asks_of, binds_later, is_demanding, require_match, require_queue
+from giusto.contract.matching import binds_later, is_demanding, require_match, require_queue
 from giusto.guarantee.model import Change
 from giusto.guarantee.rest import larger, rest_of
 from giusto.guarantee.search import Search
@@ -95,14 +95,13 @@ class Desk:
     def subscribed(self, client: Client, pattern: str, need: Need, comparisons: int = 0) -> Draft:
         """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
         topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
-        asked = [topic for topic in topics if asks_of(pattern, topic.name)]
         draft = Draft(comer=Comer(client.name, comparisons))
         self._draw_up(draft, client.name, pattern, need, comparisons)
         if binds_later(pattern) or not self._is_known(draft.contract):
-            self._require_matches(need, pattern, asked)
+            self._require_matches(need, pattern, topics)
         if need.max_latency_ns is not None:
             require_stream(client, pattern)
-            self._guard_all(draft, asked, pattern)
+            self._guard_all(draft, topics, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name)
         # Also those that come under contract: what waits of them goes out with the rest.
@@ -180,7 +179,7 @@ class Desk:
         for topic in topics:
             for flow in topic.flows.values():
                 require_match(need, _offered(flow))
-        for name in self._guarded_asked(pattern):
+        for name in self._guarded.tree.covered(pattern):
             for held in self._guarded.holdings.on(name):
                 require_match(need, Offered(held.client, name, held.offer))
 
@@ -214,12 +213,9 @@ class Desk:
             require_stream(client, name)
             require_limits_beside(client, name)
             self._count_all(draft, client)
-        names = [topic.name for topic in topics] + self._guarded_asked(pattern)
+        names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
         for name in dict.fromkeys(names):
             self._guard(draft, name, [draft.contract])
-
-    def _guarded_asked(self, pattern: str) -> list[str]:
-        return [name for name in self._guarded.tree.covered(pattern) if asks_of(pattern, name)]
 
     def _guard(self, draft: Draft, topic: str, contracts: list[Contract]) -> None:
         """A topic is guarded from now on, for those who were promised something."""

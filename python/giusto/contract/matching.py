@@ -40,15 +40,6 @@ def binds_later(pattern: str) -> bool:
     return not {"+", "#"} & {*pattern.split("/")}
 
 
-def asks_of(pattern: str, topic: str) -> bool:
-    """Whether a need on a pattern that covers the topic is about it.
-
-    A topic that begins with `_` is giusto's own, such as that of a reply: a wildcard in the first place does
-    not ask anything of it.
-    """
-    return not topic.startswith("_") or pattern[0] not in "+#"
-
-
 def is_demanding(need: Need) -> bool:
     """Whether the need asks for messages to come often enough."""
     return need.max_sep_ns is not None or need.count is not None

@@ -212,7 +212,8 @@ def test_replies_can_have_an_offer_and_go_over_the_same_connection_then() -> Non
 
 def test_requests_can_have_an_offer_where_the_server_needs_a_latency() -> None:
     bus = MemoryBus()
-    bus.connect().serve("double", lambda message: message.payload * 2, giusto.Need(max_latency="10ms"))
+    server = bus.connect()
+    server.serve("double", lambda message: message.payload * 2, giusto.Need(max_latency="10ms"))
     with pytest.raises(giusto.Refused, match="without a limit"):
         bus.request("double", b"ab")
     assert bus.request("double", b"ab", offer=ALARM).payload == b"abab"
