@@ -9,6 +9,7 @@ mod errors;
 mod frame;
 mod input;
 mod matching;
+mod network;
 mod number;
 mod options;
 mod output;
@@ -28,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     frame::register(module)?;
     input::register(module)?;
     matching::register(module)?;
+    network::register(module)?;
     output::register(module)?;
     plane::register(module)?;
     policer::register(module)?;

@@ -1,0 +1,154 @@
+//! The network at work: what each event changes, and what it causes.
+
+use giusto_core::error::Invalid;
+use giusto_core::id::Nanos;
+use giusto_core::output::{Lost, Terms};
+use giusto_core::record::Outcome;
+
+use super::agenda::{Agenda, Event, Kind};
+use super::directory::Directory;
+use super::flight::{Copy, Message, Pool};
+use super::link::{LinkState, links};
+use super::plan::Plan;
+use super::recorder::{Passage, Recorder};
+use super::routes::Tree;
+use super::scenario::Scenario;
+use super::source::Source;
+use super::tally::{Counters, Total};
+
+/// All state of a run.
+pub(super) struct World<'a> {
+    pub(super) scenario: &'a Scenario,
+    until_ns: Nanos,
+    pub(super) trees: Vec<Tree>,
+    pub(super) directory: Directory,
+    pub(super) links: Vec<LinkState>,
+    pub(super) sources: Vec<Source>,
+    pub(super) messages: Pool<Message>,
+    pub(super) copies: Pool<Copy>,
+    pub(super) agenda: Agenda,
+    /// Links that choose what to send when all else of this instant has happened.
+    pub(super) choosing: Vec<u32>,
+    pub(super) recorder: Recorder,
+    pub(super) counters: Counters,
+    /// By the directory's numbers.
+    pub(super) totals: Vec<Total>,
+    /// Between two calls these are empty.
+    pub(super) lost: Vec<Lost>,
+    pub(super) terms: Vec<Terms>,
+}
+
+impl<'a> World<'a> {
+    pub(super) fn new(scenario: &'a Scenario, until_ns: Nanos) -> Result<Self, Invalid> {
+        scenario.check(until_ns)?;
+        let plan = Plan::new(scenario);
+        let links = links(scenario)?;
+        plan.check(scenario, &links)?;
+        let source = |publisher: usize| {
+            let tree = plan.tree_of[scenario.publishers[publisher].broker as usize];
+            let wrong = |fault: Invalid| Invalid {
+                field: format!("publishers[{publisher}].{}", fault.field),
+                ..fault
+            };
+            Source::new(scenario, &scenario.publishers[publisher], tree).map_err(wrong)
+        };
+        let directory = Directory::new(scenario)?;
+        let mut world = Self {
+            scenario,
+            until_ns,
+            links,
+            sources: (0..scenario.publishers.len()).map(source).collect::<Result<_, _>>()?,
+            totals: vec![Total::default(); directory.seekers.len()],
+            trees: plan.trees,
+            directory,
+            messages: Pool::new(),
+            copies: Pool::new(),
+            agenda: Agenda::default(),
+            choosing: Vec::new(),
+            recorder: Recorder::new(scenario)?,
+            counters: Counters::default(),
+            lost: Vec::new(),
+            terms: Vec::new(),
+        };
+        for publisher in 0..world.sources.len() {
+            world.await_next(publisher as u32);
+        }
+        Ok(world)
+    }
+
+    /// Lets one event happen, or what follows from those of the instant `now`; when, if there was anything.
+    #[inline]
+    pub(super) fn step(&mut self, now: Nanos) -> Result<Option<Nanos>, Invalid> {
+        if !self.choosing.is_empty() && self.agenda.next_ns() != Some(now) {
+            self.choose(now);
+            return Ok(Some(now));
+        }
+        let Some(event) = self.agenda.pop() else { return Ok(None) };
+        self.counters.events += 1;
+        let Event { at_ns: now, kind, subject } = event;
+        match kind {
+            Kind::Free => self.free(subject),
+            Kind::Ready => self.forward(now, subject)?,
+            Kind::Publish => self.publish(now, subject),
+        }
+        Ok(Some(now))
+    }
+
+    /// Puts the next message of a publisher on the agenda.
+    fn await_next(&mut self, publisher: u32) {
+        if let Some(at_ns) = self.sources[publisher as usize].advance(self.until_ns) {
+            self.agenda.push(at_ns, Kind::Publish, publisher);
+        }
+    }
+
+    /// A publisher sends: its message is policed and matched, and goes to its broker.
+    fn publish(&mut self, now: Nanos, number: u32) {
+        let publisher = &self.scenario.publishers[number as usize];
+        let source = &mut self.sources[number as usize];
+        let arrived_ns = now.saturating_add(publisher.delay_ns);
+        let mut message = source.draw(number, publisher, now);
+        self.counters.published += 1;
+        if source.keeps_offer(arrived_ns) {
+            let tree = &self.trees[source.tree as usize];
+            message.matched = self.directory.matched(source.tree, tree, publisher.topic, source.block());
+            self.send(message, arrived_ns);
+        } else {
+            self.counters.policed += 1;
+            let passage = Passage::only(publisher.broker, 0, arrived_ns);
+            self.recorder.note(self.scenario, &message, None, passage, Outcome::Policed);
+        }
+        self.await_next(number);
+    }
+
+    /// A matched message goes to its broker as one copy, if it is for anyone.
+    fn send(&mut self, mut message: Message, arrived_ns: Nanos) {
+        let matched = self.directory.set(message.matched);
+        let groups = matched.groups.len() as u32;
+        if groups == 0 {
+            self.directory.release(message.matched);
+            return;
+        }
+        for &seeker in &matched.seekers {
+            self.totals[seeker as usize].ideal += 1;
+        }
+        message.open = 1;
+        let tree = self.sources[message.publisher as usize].tree;
+        let ready_ns = arrived_ns.saturating_add(self.trees[tree as usize].nodes[0].processing_ns);
+        let message = self.messages.put(message);
+        let copy = self.copies.put(Copy { message, from: 0, to: groups, node: 0, arrived_ns });
+        self.agenda.push(ready_ns, Kind::Ready, copy);
+    }
+
+    /// The totals in the order of the scenario, and everything that is left to count.
+    pub(super) fn finish(mut self) -> (Self, Vec<Total>) {
+        self.counters.unfinished = self.copies.iter().map(|copy| self.deliveries(copy)).sum();
+        let mut totals = vec![Total::default(); self.totals.len()];
+        for (seeker, total) in self.directory.seekers.iter().zip(&self.totals) {
+            totals[seeker.number as usize] = *total;
+        }
+        self.counters.sum(&totals);
+        self.counters.hops = self.links.iter().map(|link| link.counts.sent).sum();
+        self.counters.records_dropped = self.recorder.dropped;
+        (self, totals)
+    }
+}
