@@ -13,6 +13,9 @@ use super::routes::NONE;
 use super::scenario::{Attribute, Publisher, Scenario};
 use super::workload::{Clockwork, Sending};
 
+/// Where the value of an attribute stands in a block.
+type Place = (usize, Attribute);
+
 /// A publisher. What it draws for times, sizes, priorities and attributes comes from streams of their own.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -28,7 +31,7 @@ pub(super) struct Source {
     value: Chance,
     /// The attribute block, with the place of each drawn value.
     block: Vec<u8>,
-    places: Vec<(usize, Attribute)>,
+    places: Vec<Place>,
 }
 
 impl Source {
@@ -95,7 +98,7 @@ fn between(chance: &mut Chance, low: i64, high: i64) -> i64 {
 }
 
 /// The block of these attributes, and where each value is in it.
-fn block(attributes: &[Attribute]) -> Result<(Vec<u8>, Vec<(usize, Attribute)>), Invalid> {
+fn block(attributes: &[Attribute]) -> Result<(Vec<u8>, Vec<Place>), Invalid> {
     if attributes.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
