@@ -9,6 +9,7 @@ use giusto_core::output::{self, Expiry, NO_DEADLINE_NS, OutputQueue, Terms};
 use super::chance::Chance;
 use super::delay::Delay;
 use super::directory::{Group, Matched, Seeker};
+use super::plan::Plan;
 use super::routes::{Node, Tree};
 use super::scenario::{Link, Scenario};
 
@@ -117,7 +118,7 @@ pub(super) struct LinkState {
 }
 
 impl LinkState {
-    /// The idle `link`; `mean_size_bytes` is of all messages.
+    /// The idle `link`; `mean_size_bytes` is of the messages that may cross it.
     fn new(link: &Link, mean_size_bytes: u32, chance: Chance) -> Result<Self, Invalid> {
         let policy = output::policy(&link.policy)?;
         let mean_ns = link.mean_transmission_ns.unwrap_or_else(|| link.delay.mean_ns(mean_size_bytes));
@@ -145,8 +146,8 @@ impl LinkState {
 
 /// All links of a scenario. They have no names: their streams are those of their ends, and of the place among
 /// links with the same ends.
-pub(super) fn links(scenario: &Scenario) -> Result<Vec<LinkState>, Invalid> {
-    let mean_size_bytes = mean_size_bytes(scenario);
+pub(super) fn links(scenario: &Scenario, plan: &Plan) -> Result<Vec<LinkState>, Invalid> {
+    let mean_size_bytes = plan.mean_size_bytes(scenario);
     let mut twins: HashMap<(u32, u32), u32> = HashMap::new();
     let made = scenario.links.iter().enumerate().map(|(n, link)| {
         let before = twins.entry((link.source, link.target)).or_default();
@@ -154,14 +155,7 @@ pub(super) fn links(scenario: &Scenario) -> Result<Vec<LinkState>, Invalid> {
         let parts = ["link", name(link.source), name(link.target), &before.to_string()];
         *before += 1;
         let wrong = |fault: Invalid| Invalid { field: format!("links[{n}].{}", fault.field), ..fault };
-        LinkState::new(link, mean_size_bytes, Chance::new(scenario.seed, &parts)).map_err(wrong)
+        LinkState::new(link, mean_size_bytes[n], Chance::new(scenario.seed, &parts)).map_err(wrong)
     });
     made.collect()
-}
-
-/// Over all publishers, each counted once.
-fn mean_size_bytes(scenario: &Scenario) -> u32 {
-    let middle = |(low, high): (u32, u32)| (u64::from(low) + u64::from(high)) / 2;
-    let sum: u64 = scenario.publishers.iter().map(|publisher| middle(publisher.size_bytes)).sum();
-    sum.checked_div(scenario.publishers.len() as u64).map_or(0, |mean| mean as u32)
 }

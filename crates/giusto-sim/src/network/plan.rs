@@ -46,6 +46,24 @@ impl Plan {
         self.check_terms(scenario, links)
     }
 
+    /// For each link, the mean size of the messages that may cross it, each of their publishers counted once.
+    pub(super) fn mean_size_bytes(&self, scenario: &Scenario) -> Vec<u32> {
+        let mut by_tree = vec![(0_u64, 0_u64); self.trees.len()];
+        for publisher in &scenario.publishers {
+            let (sum, count) = &mut by_tree[self.tree_of[publisher.broker as usize] as usize];
+            *sum += (u64::from(publisher.size_bytes.0) + u64::from(publisher.size_bytes.1)) / 2;
+            *count += 1;
+        }
+        let mut by_link = vec![(0_u64, 0_u64); scenario.links.len()];
+        for (tree, sizes) in self.trees.iter().zip(by_tree) {
+            for node in &tree.nodes[1..] {
+                let (sum, count) = &mut by_link[node.link as usize];
+                (*sum, *count) = (*sum + sizes.0, *count + sizes.1);
+            }
+        }
+        by_link.iter().map(|(sum, count)| sum.checked_div(*count).map_or(0, |mean| mean as u32)).collect()
+    }
+
     fn check_reached(&self, scenario: &Scenario, number: usize) -> Result<(), Invalid> {
         let subscriber = &scenario.subscribers[number];
         for publisher in &scenario.publishers {

@@ -77,7 +77,7 @@ pub struct Link {
     pub epsilon: f64,
     /// The weight of the expected earning in (13).
     pub weight: f64,
-    /// LMT; made of the publishers' mean size if not given.
+    /// LMT; if not given, for the mean size of the publishers whose messages may cross the link.
     pub mean_transmission_ns: Option<Nanos>,
     /// The most messages that wait.
     pub capacity: usize,

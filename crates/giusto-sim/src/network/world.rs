@@ -42,7 +42,7 @@ impl<'a> World<'a> {
     pub(super) fn new(scenario: &'a Scenario, until_ns: Nanos) -> Result<Self, Invalid> {
         scenario.check(until_ns)?;
         let plan = Plan::new(scenario);
-        let links = links(scenario)?;
+        let links = links(scenario, &plan)?;
         plan.check(scenario, &links)?;
         let source = |publisher: usize| {
             let tree = plan.tree_of[scenario.publishers[publisher].broker as usize];
