@@ -313,6 +313,15 @@ class _SubscriberOptions(TypedDict, total=False):
     penalty: float | None
     delay_ns: int | None
 
+class _FaultOptions(TypedDict, total=False):
+    link: int | None  # link_down, spike, loss
+    broker: int | None  # broker_down
+    factor: float | None  # spike
+    extra_ns: int | None  # spike
+    probability: float | None  # loss
+    from_ns: int | None
+    to_ns: int | None  # for ever if not given
+
 @final
 class Network:
     """A network that is put together call by call, and run."""
@@ -332,6 +341,7 @@ class Network:
     def subscriber(
         self, broker: int, name: str, pattern: str, **options: Unpack[_SubscriberOptions]
     ) -> int: ...
+    def fault(self, kind: str, **options: Unpack[_FaultOptions]) -> int: ...
     def check(self, until_ns: int) -> None: ...
     def run(self, until_ns: int, *, drain: bool = True) -> NetworkRun: ...
 

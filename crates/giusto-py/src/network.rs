@@ -143,6 +143,15 @@ impl Network {
         Ok(add(&mut self.scenario.subscribers, subscriber))
     }
 
+    /// Adds something that goes wrong; its number.
+    #[pyo3(signature = (kind, **options))]
+    fn fault(&mut self, kind: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
+        let item = Item::new("faults", self.scenario.faults.len(), options)?;
+        let fault = item.fault(kind)?;
+        item.finish()?;
+        Ok(add(&mut self.scenario.faults, fault))
+    }
+
     /// Refuses what cannot run, with the path of what is wrong.
     fn check(&self, py: Python<'_>, until_ns: &Bound<'_, PyAny>) -> PyResult<()> {
         let until_ns = instant("until_ns", until_ns)?;

@@ -7,7 +7,7 @@ use giusto_core::error::Invalid;
 use giusto_core::id::Nanos;
 use giusto_core::output::{Expiry, Overflow, SPAN_NS_MAX};
 use giusto_core::policer::{Burst, Limit};
-use giusto_sim::network::{Attribute, Delay, Workload};
+use giusto_sim::network::{Attribute, Delay, Fault, FaultKind, Workload};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -169,6 +169,24 @@ impl<'py> Item<'py> {
             "trace" => Ok(Workload::Trace { at_ns: self.list("at_ns")? }),
             _ => Err(self.wrong("workload", kind, "one of periodic, poisson, uniform, greedy, trace")),
         }
+    }
+
+    /// The fault called `kind`, from `from_ns` to before `to_ns`, or for ever.
+    pub(super) fn fault(&self, kind: &str) -> PyResult<Fault> {
+        let link = || self.needed("link", 0..=u32::MAX);
+        let kind = match kind {
+            "link_down" => FaultKind::LinkDown { link: link()? },
+            "broker_down" => FaultKind::BrokerDown { broker: self.needed("broker", 0..=u32::MAX)? },
+            "spike" => FaultKind::Spike {
+                link: link()?,
+                factor: self.real("factor", 1.0)?,
+                extra_ns: self.span("extra_ns", 0)?,
+            },
+            "loss" => FaultKind::Loss { link: link()?, probability: self.real("probability", 1.0)? },
+            _ => return Err(self.wrong("kind", kind, "one of link_down, broker_down, spike, loss")),
+        };
+        let window = (self.span("from_ns", 0)?, self.whole("to_ns", 0..=Nanos::MAX, Nanos::MAX)?);
+        Ok(Fault { kind, window })
     }
 
     /// `(name, low, high)` of each attribute.

@@ -9,6 +9,8 @@ use giusto_core::id::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Kind {
+    /// A broker goes down: its number.
+    Down,
     /// A link has ended a transmission, or may transmit again: its number.
     Free,
     /// A copy has passed the matching of a broker: its slot.
@@ -116,11 +118,11 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 3] = [Kind::Free, Kind::Ready, Kind::Publish];
+    const KINDS: [Kind; 4] = [Kind::Down, Kind::Free, Kind::Ready, Kind::Publish];
 
     proptest! {
         #[test]
-        fn events_come_in_the_order_of_time_kind_and_entry(given in prop::collection::vec((0..20_i64, 0..3_usize), 0..200)) {
+        fn events_come_in_the_order_of_time_kind_and_entry(given in prop::collection::vec((0..20_i64, 0..4_usize), 0..200)) {
             let mut agenda = Agenda::default();
             for (n, &(at_ns, kind)) in given.iter().enumerate() {
                 agenda.push(at_ns, KINDS[kind], n as u32);

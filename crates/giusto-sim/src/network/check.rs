@@ -69,6 +69,9 @@ impl Scenario {
         for (n, subscriber) in self.subscribers.iter().enumerate() {
             self.check_subscriber(subscriber).map_err(under(|| format!("subscribers[{n}]")))?;
         }
+        for (n, fault) in self.faults.iter().enumerate() {
+            fault.check(self).map_err(under(|| format!("faults[{n}]")))?;
+        }
         Ok(())
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Copy {
     pub(super) node: u32,
     /// When it arrived at the broker where it is, or will arrive at the next.
     pub(super) arrived_ns: Nanos,
+    /// When the broker began to work on it.
+    pub(super) selected_ns: Nanos,
 }
 
 /// Values with numbers; freed numbers are used again.

@@ -16,6 +16,9 @@ impl World<'_> {
     #[inline]
     pub(super) fn forward(&mut self, now: Nanos, number: u32) -> Result<(), Invalid> {
         let copy = *self.copies.at(number);
+        if !self.downtimes.is_empty() && self.is_lost_in_broker(now, number, &copy) {
+            return Ok(());
+        }
         let Message { matched, publisher, .. } = *self.messages.at(copy.message);
         let tree = self.sources[publisher as usize].tree;
         let node_at = |world: &Self, at: u32| world.directory.set(matched).groups[at as usize].node;
@@ -60,7 +63,7 @@ impl World<'_> {
             self.totals[number as usize].arrive(outcome, delay_ns);
             if self.recorder.is_on() {
                 let passage = Passage {
-                    selected_ns: Some(copy.arrived_ns),
+                    selected_ns: Some(copy.selected_ns),
                     egress_ns: Some(now),
                     received_ns: Some(received_ns),
                     ..Passage::only(node.broker, node.depth, copy.arrived_ns)
@@ -137,32 +140,57 @@ impl World<'_> {
     fn transmit(&mut self, now: Nanos, number: u32) {
         let link = &mut self.links[number as usize];
         link.is_choosing = false;
+        if link.trouble.is_some() && self.is_down(now, number) {
+            return;
+        }
+        let link = &mut self.links[number as usize];
         if let Some(outgoing) = link.queue.pop(now, &mut self.lost) {
-            let delay_ns = link.delay.draw(outgoing.size_bytes, &mut link.chance);
-            link.busy_until_ns = now.saturating_add(delay_ns);
-            link.counts.sent += 1;
-            link.counts.busy_ns = link.counts.busy_ns.saturating_add(delay_ns);
-            let arrived_ns = link.busy_until_ns.saturating_add(link.propagation_ns);
+            self.carry(now, number, &outgoing);
+            let link = &mut self.links[number as usize];
             if !link.queue.is_empty() {
                 link.is_due = true;
                 self.agenda.push(link.busy_until_ns, Kind::Free, number);
             }
-            if self.recorder.hops {
-                self.note_hop(number, outgoing.token, now, arrived_ns);
-            }
-            let copy = self.copies.at_mut(outgoing.token);
-            copy.arrived_ns = arrived_ns;
-            let tree = self.sources[self.messages.at(copy.message).publisher as usize].tree;
-            let processing_ns = self.trees[tree as usize].nodes[copy.node as usize].processing_ns;
-            self.agenda.push(arrived_ns.saturating_add(processing_ns), Kind::Ready, outgoing.token);
         }
         self.lose(number);
+    }
+
+    /// A link is busy with a message, which arrives at the next broker afterwards or is lost.
+    #[inline]
+    fn carry(&mut self, now: Nanos, number: u32, outgoing: &Outgoing) {
+        let link = &mut self.links[number as usize];
+        let mut delay_ns = link.delay.draw(outgoing.size_bytes, &mut link.chance);
+        let mut is_lost = false;
+        if let Some(trouble) = &mut link.trouble {
+            delay_ns = trouble.stretch(now, delay_ns);
+            let breaks_ns = trouble.down.begins_ns(now, now.saturating_add(delay_ns));
+            delay_ns = breaks_ns.map_or(delay_ns, |breaks_ns| breaks_ns - now);
+            is_lost = breaks_ns.is_some() || trouble.loses(now);
+        }
+        link.busy_until_ns = now.saturating_add(delay_ns);
+        link.counts.sent += 1;
+        link.counts.busy_ns = link.counts.busy_ns.saturating_add(delay_ns);
+        let arrived_ns = link.busy_until_ns.saturating_add(link.propagation_ns);
+        if is_lost {
+            link.counts.lost += 1;
+            let copy = self.copies.at(outgoing.token);
+            let passage = Passage { egress_ns: Some(now), ..self.waiting(number, copy) };
+            self.drop_copy(outgoing.token, Outcome::Lost, passage);
+            return;
+        }
+        if self.recorder.hops {
+            self.note_hop(number, outgoing.token, now, arrived_ns);
+        }
+        let copy = self.copies.at_mut(outgoing.token);
+        (copy.arrived_ns, copy.selected_ns) = (arrived_ns, arrived_ns);
+        let tree = self.sources[self.messages.at(copy.message).publisher as usize].tree;
+        let processing_ns = self.trees[tree as usize].nodes[copy.node as usize].processing_ns;
+        self.agenda.push(arrived_ns.saturating_add(processing_ns), Kind::Ready, outgoing.token);
     }
 
     fn note_hop(&mut self, link: u32, copy: u32, egress_ns: Nanos, received_ns: Nanos) {
         let copy = self.copies.at(copy);
         let passage = Passage {
-            selected_ns: Some(copy.arrived_ns),
             egress_ns: Some(egress_ns),
             received_ns: Some(received_ns),
             ..self.waiting(link, copy)
@@ -172,10 +200,11 @@ impl World<'_> {
     }
 
     /// Where a copy is that waits for a link.
-    fn waiting(&self, link: u32, copy: &Copy) -> Passage {
+    pub(super) fn waiting(&self, link: u32, copy: &Copy) -> Passage {
         let tree = self.sources[self.messages.at(copy.message).publisher as usize].tree;
         let depth = self.trees[tree as usize].nodes[copy.node as usize].depth;
-        Passage::only(self.scenario.links[link as usize].source, depth - 1, copy.arrived_ns)
+        let passage = Passage::only(self.scenario.links[link as usize].source, depth - 1, copy.arrived_ns);
+        Passage { selected_ns: Some(copy.selected_ns), ..passage }
     }
 
     /// Accounts for what the queue of a link has dropped.
@@ -188,15 +217,15 @@ impl World<'_> {
                 Reason::Evicted | Reason::Refused => (Outcome::Overflow, &mut counts.overflow),
             };
             *count += 1;
-            self.drop_copy(link, lost.token, outcome);
+            let passage = self.waiting(link, self.copies.at(lost.token));
+            self.drop_copy(lost.token, outcome, passage);
         }
     }
 
-    /// A copy that waited for a link ends here, for all its subscriptions.
-    fn drop_copy(&mut self, link: u32, number: u32, outcome: Outcome) {
+    /// A copy ends without having arrived, for all its subscriptions.
+    pub(super) fn drop_copy(&mut self, number: u32, outcome: Outcome, passage: Passage) {
         let copy = self.copies.take(number);
         let message = self.messages.at(copy.message);
-        let passage = Passage { selected_ns: Some(copy.arrived_ns), ..self.waiting(link, &copy) };
         let matched = self.directory.set(message.matched);
         for group in &matched.groups[copy.from as usize..copy.to as usize] {
             for &number in &matched.seekers[group.from as usize..group.to as usize] {

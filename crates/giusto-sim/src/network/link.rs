@@ -9,6 +9,7 @@ use giusto_core::output::{self, Expiry, NO_DEADLINE_NS, OutputQueue, Terms};
 use super::chance::Chance;
 use super::delay::Delay;
 use super::directory::{Group, Matched, Seeker};
+use super::fault::Trouble;
 use super::plan::Plan;
 use super::routes::{Node, Tree};
 use super::scenario::{Link, Scenario};
@@ -114,6 +115,7 @@ pub(super) struct LinkState {
     pub(super) is_due: bool,
     /// Whether it is among those that choose at the end of this instant.
     pub(super) is_choosing: bool,
+    pub(super) trouble: Option<Box<Trouble>>,
     pub(super) counts: LinkCounts,
 }
 
@@ -139,6 +141,7 @@ impl LinkState {
             busy_until_ns: Nanos::MIN,
             is_due: false,
             is_choosing: false,
+            trouble: None,
             counts: LinkCounts::default(),
         })
     }

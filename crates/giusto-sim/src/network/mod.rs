@@ -9,14 +9,16 @@
 //! component, events are ordered by (time, kind, order of entry), and time is a whole number of nanoseconds:
 //! a scenario and its seed give the same records on every machine.
 //!
-//! At one instant links become free first, then copies arrive, then publishers send; a link chooses what it
-//! sends next when all of that has happened.
+//! At one instant brokers go down first, then links become free, then copies arrive, then
+//! publishers send; a link chooses what it sends next when all of that has happened.
 
 mod agenda;
 mod chance;
 mod check;
 mod delay;
 mod directory;
+mod failing;
+mod fault;
 mod flight;
 mod forwarding;
 mod link;
@@ -32,6 +34,7 @@ mod world;
 
 pub use chance::Chance;
 pub use delay::Delay;
+pub use fault::{Fault, FaultKind};
 pub use link::LinkCounts;
 pub use run::{Error, Run};
 pub use scenario::{Attribute, Broker, Link, Publisher, Records, Scenario, Subscriber};

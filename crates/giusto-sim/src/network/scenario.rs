@@ -6,6 +6,7 @@ use giusto_core::output::{Expiry, Overflow};
 use giusto_core::policer::Limit;
 
 use super::delay::Delay;
+use super::fault::Fault;
 use super::workload::{Window, Workload};
 
 /// A network and everything that happens in it. Things refer to each other by their places in the lists.
@@ -25,6 +26,8 @@ pub struct Scenario {
     pub publishers: Vec<Publisher>,
     /// Who receives.
     pub subscribers: Vec<Subscriber>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
     /// What is written down.
     pub records: Records,
     /// The most records that are kept; more are counted and dropped.

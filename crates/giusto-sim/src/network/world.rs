@@ -7,6 +7,7 @@ use giusto_core::record::Outcome;
 
 use super::agenda::{Agenda, Event, Kind};
 use super::directory::Directory;
+use super::fault::{Downtime, Troubles};
 use super::flight::{Copy, Message, Pool};
 use super::link::{LinkState, links};
 use super::plan::Plan;
@@ -29,6 +30,8 @@ pub(super) struct World<'a> {
     pub(super) agenda: Agenda,
     /// Links that choose what to send when all else of this instant has happened.
     pub(super) choosing: Vec<u32>,
+    /// By broker; empty if none ever goes down.
+    pub(super) downtimes: Vec<Downtime>,
     pub(super) recorder: Recorder,
     pub(super) counters: Counters,
     /// By the directory's numbers.
@@ -42,7 +45,11 @@ impl<'a> World<'a> {
     pub(super) fn new(scenario: &'a Scenario, until_ns: Nanos) -> Result<Self, Invalid> {
         scenario.check(until_ns)?;
         let plan = Plan::new(scenario);
-        let links = links(scenario, &plan)?;
+        let troubles = Troubles::new(scenario);
+        let mut links = links(scenario, &plan)?;
+        for (link, trouble) in links.iter_mut().zip(troubles.links) {
+            link.trouble = trouble;
+        }
         plan.check(scenario, &links)?;
         let source = |publisher: usize| {
             let tree = plan.tree_of[scenario.publishers[publisher].broker as usize];
@@ -65,6 +72,7 @@ impl<'a> World<'a> {
             copies: Pool::new(),
             agenda: Agenda::default(),
             choosing: Vec::new(),
+            downtimes: troubles.brokers,
             recorder: Recorder::new(scenario)?,
             counters: Counters::default(),
             lost: Vec::new(),
@@ -72,6 +80,9 @@ impl<'a> World<'a> {
         };
         for publisher in 0..world.sources.len() {
             world.await_next(publisher as u32);
+        }
+        for (broker, downtime) in world.downtimes.iter().enumerate() {
+            downtime.starts_ns().for_each(|at_ns| world.agenda.push(at_ns, Kind::Down, broker as u32));
         }
         Ok(world)
     }
@@ -87,6 +98,7 @@ impl<'a> World<'a> {
         self.counters.events += 1;
         let Event { at_ns: now, kind, subject } = event;
         match kind {
+            Kind::Down => self.go_down(subject),
             Kind::Free => self.free(subject),
             Kind::Ready => self.forward(now, subject)?,
             Kind::Publish => self.publish(now, subject),
@@ -135,7 +147,14 @@ impl<'a> World<'a> {
         let tree = self.sources[message.publisher as usize].tree;
         let ready_ns = arrived_ns.saturating_add(self.trees[tree as usize].nodes[0].processing_ns);
         let message = self.messages.put(message);
-        let copy = self.copies.put(Copy { message, from: 0, to: groups, node: 0, arrived_ns });
+        let copy = self.copies.put(Copy {
+            message,
+            from: 0,
+            to: groups,
+            node: 0,
+            arrived_ns,
+            selected_ns: arrived_ns,
+        });
         self.agenda.push(ready_ns, Kind::Ready, copy);
     }
 
