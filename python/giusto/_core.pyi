@@ -269,6 +269,16 @@ def serve(
 
 class _BrokerOptions(TypedDict, total=False):
     processing_ns: int | None
+    input: str | None  # the policy of a processor, which the options below belong to
+    fragment_bytes: int | None
+    search_ns: int | None
+    capacity: int | None
+    period_ns: int | None  # time-driven, with budget_ns
+    budget_ns: int | None
+
+class _TopicOptions(TypedDict, total=False):
+    share: Share | None
+    service_ns: int | None
 
 class _LinkOptions(TypedDict, total=False):
     delay: Literal["normal", "constant", "bandwidth"] | str | None
@@ -335,7 +345,7 @@ class Network:
         record_capacity: int | None = None,
     ) -> Network: ...
     def broker(self, name: str, **options: Unpack[_BrokerOptions]) -> int: ...
-    def topic(self, name: str) -> int: ...
+    def topic(self, name: str, **options: Unpack[_TopicOptions]) -> int: ...
     def link(self, source: int, target: int, **options: Unpack[_LinkOptions]) -> int: ...
     def publisher(self, broker: int, topic: int, name: str, **options: Unpack[_PublisherOptions]) -> int: ...
     def subscriber(
@@ -356,6 +366,8 @@ class NetworkRun:
     def totals(self) -> dict[str, list[int]]: ...
     @property
     def links(self) -> dict[str, list[int]]: ...
+    @property
+    def brokers(self) -> dict[str, list[int]]: ...
     @property
     def total_earning(self) -> float: ...
     @property

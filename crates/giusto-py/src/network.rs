@@ -5,7 +5,7 @@ mod result;
 
 use giusto_core::error::Invalid;
 use giusto_core::record::CAPACITY_MAX;
-use giusto_sim::network::{Broker, Error, Link, Publisher, Records, Scenario, Subscriber};
+use giusto_sim::network::{Broker, Error, Link, Publisher, Records, Scenario, Subscriber, Topic};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,14 +56,19 @@ impl Network {
     #[pyo3(signature = (name, **options))]
     fn broker(&mut self, name: String, options: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
         let item = Item::new("brokers", self.scenario.brokers.len(), options)?;
-        let broker = Broker { name, processing_ns: item.span("processing_ns", 0)? };
+        let processing_ns = item.span("processing_ns", 0)?;
+        let broker = Broker { name, processing_ns, processor: item.processor()? };
         item.finish()?;
         Ok(add(&mut self.scenario.brokers, broker))
     }
 
     /// Adds a topic; its number.
-    fn topic(&mut self, name: String) -> u32 {
-        add(&mut self.scenario.topics, name)
+    #[pyo3(signature = (name, **options))]
+    fn topic(&mut self, name: String, options: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
+        let item = Item::new("topics", self.scenario.topics.len(), options)?;
+        let topic = Topic { name, share: item.share()?, service_ns: item.span("service_ns", 0)? };
+        item.finish()?;
+        Ok(add(&mut self.scenario.topics, topic))
     }
 
     /// Adds a link from one broker to another; its number.

@@ -6,7 +6,7 @@ use giusto_core::output::{Expiry, Overflow};
 use giusto_core::policer::Limit;
 use giusto_core::record::{Column, Outcome};
 use giusto_sim::network::{Delay, Records, Run, Scenario, Workload};
-use scene::{at, chain, link, publisher, run, subscriber};
+use scene::{at, chain, link, publisher, run, subscriber, topic};
 
 fn ints(run: &Run, name: &str) -> Vec<Option<i64>> {
     let batch = &run.batches[0];
@@ -269,13 +269,13 @@ fn mtep_sends_what_pays_more_when_only_one_can_be_saved() {
     let mut scenario = chain(2, 0);
     scenario.links[0].delay = Delay::Normal { mean_ns_per_kb: 100.0, deviation_ns_per_kb: 1.0 };
     scenario.links[0].policy = "mtep".into();
-    scenario.topics.push("other".into());
-    for (topic, price) in [(0, 1.0), (1, 5.0)] {
-        let mut publisher = publisher(&format!("p{topic}"), 0, Workload::Trace { at_ns: vec![0] });
-        (publisher.topic, publisher.size_bytes) = (topic, (1024, 1024));
+    scenario.topics.push(topic("other"));
+    for (number, price) in [(0, 1.0), (1, 5.0)] {
+        let mut publisher = publisher(&format!("p{number}"), 0, Workload::Trace { at_ns: vec![0] });
+        (publisher.topic, publisher.size_bytes) = (number, (1024, 1024));
         scenario.publishers.push(publisher);
-        let mut subscriber = subscriber(&format!("s{topic}"), 1);
-        subscriber.pattern = scenario.topics[topic as usize].clone();
+        let mut subscriber = subscriber(&format!("s{number}"), 1);
+        subscriber.pattern = scenario.topics[number as usize].name.clone();
         (subscriber.price, subscriber.deadline_ns) = (price, Some(150));
         scenario.subscribers.push(subscriber);
     }

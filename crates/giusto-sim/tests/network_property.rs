@@ -4,13 +4,16 @@ mod scene;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use giusto_core::input::REGISTRY;
 use giusto_core::matching::topic;
 use giusto_core::output::{Expiry, Overflow};
 use giusto_core::policer::Limit;
 use giusto_core::record::{Batch, Column, Outcome};
-use giusto_sim::network::{Broker, Delay, Link, Publisher, Records, Run, Scenario, Subscriber, Workload};
+use giusto_sim::network::{
+    Broker, Delay, Fault, FaultKind, Link, Processor, Publisher, Records, Run, Scenario, Subscriber, Workload,
+};
 use proptest::prelude::*;
-use scene::{at, chain, link, publisher, run, subscriber};
+use scene::{at, chain, link, processor, publisher, run, subscriber};
 
 const TOPICS: [&str; 3] = ["a/1", "a/2", "b"];
 const PATTERNS: [&str; 5] = ["#", "a/+", "a/1", "b", "a/#"];
@@ -109,13 +112,15 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
         let publishers = prop::collection::vec(publishers(brokers), 1..5);
         let subscribers = prop::collection::vec(subscribers(brokers), 1..12);
         let links = prop::collection::vec(links(brokers), brokers as usize..15);
-        (Just(brokers), any::<u64>(), links, publishers, subscribers, 0..100_i64).prop_map(assemble)
+        let processing = (0..100_i64, prop::option::weighted(0.3, 0..REGISTRY.len()));
+        let processing = prop::collection::vec(processing, brokers as usize);
+        (Just(brokers), any::<u64>(), links, publishers, subscribers, processing).prop_map(assemble)
     })
 }
 
-type Parts = (u32, u64, Vec<Link>, Vec<Publisher>, Vec<Subscriber>, i64);
+type Parts = (u32, u64, Vec<Link>, Vec<Publisher>, Vec<Subscriber>, Vec<(i64, Option<usize>)>);
 
-fn assemble((brokers, seed, mut links, mut publishers, mut subscribers, processing_ns): Parts) -> Scenario {
+fn assemble((brokers, seed, mut links, mut publishers, mut subscribers, processing): Parts) -> Scenario {
     for (n, link) in links.iter_mut().enumerate().take(brokers as usize) {
         (link.source, link.target) = (n as u32, (n as u32 + 1) % brokers);
     }
@@ -125,9 +130,12 @@ fn assemble((brokers, seed, mut links, mut publishers, mut subscribers, processi
     for (n, subscriber) in subscribers.iter_mut().enumerate() {
         subscriber.name = format!("s{n}");
     }
-    let topics = TOPICS.map(String::from).to_vec();
+    let topics = TOPICS.map(scene::topic).to_vec();
     let mut scenario = Scenario { seed, links, publishers, subscribers, topics, ..chain(brokers, 0) };
-    scenario.brokers.iter_mut().for_each(|broker| broker.processing_ns = processing_ns);
+    for (broker, (processing_ns, input)) in scenario.brokers.iter_mut().zip(processing) {
+        broker.processing_ns = processing_ns;
+        broker.processor = input.map(|input| Processor { capacity: 5, ..processor(REGISTRY[input].name) });
+    }
     scenario
 }
 
@@ -181,9 +189,29 @@ fn path(scenario: &Scenario, from: u32, to: u32) -> Vec<usize> {
     best(scenario, from, to, &mut Vec::new()).map(|(_, links)| links).unwrap_or_default()
 }
 
+prop_compose! {
+    /// Scenarios in which links and brokers fail for a while.
+    fn failing()(scenario in scenarios())(
+        faults in prop::collection::vec((0..4_u8, 0..100_u32, 0..9000_i64, 1..3000_i64), 0..5),
+        scenario in Just(scenario),
+    ) -> Scenario {
+        let fault = |(kind, at, from_ns, length_ns): (u8, u32, i64, i64)| {
+            let link = at % scenario.links.len() as u32;
+            let kind = match kind {
+                0 => FaultKind::LinkDown { link },
+                1 => FaultKind::BrokerDown { broker: at % scenario.brokers.len() as u32 },
+                2 => FaultKind::Spike { link, factor: 2.5, extra_ns: 30 },
+                _ => FaultKind::Loss { link, probability: 0.5 },
+            };
+            Fault { kind, window: (from_ns, from_ns + length_ns) }
+        };
+        Scenario { faults: faults.into_iter().map(fault).collect(), ..scenario.clone() }
+    }
+}
+
 proptest! {
     #[test]
-    fn every_delivery_that_should_be_has_exactly_one_outcome(scenario in scenarios()) {
+    fn every_delivery_that_should_be_has_exactly_one_outcome(scenario in failing()) {
         let run = run(&scenario);
         for total in &run.totals {
             let ended: u64 = Outcome::ALL.into_iter().map(|outcome| total.count(outcome)).sum();
@@ -197,7 +225,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_records(mut scenario in scenarios()) {
+    fn the_same_seed_gives_the_same_records(mut scenario in failing()) {
         scenario.records = Records::Hops;
         let (one, two) = (run(&scenario), run(&scenario));
         prop_assert_eq!(format!("{:?}", one.batches), format!("{:?}", two.batches));
@@ -211,9 +239,9 @@ proptest! {
         everything.for_each(|subscriber| subscriber.pattern = "a/#".into());
         let mut larger = scenario.clone();
         let place = larger.brokers.len() as u32;
-        let broker = |name: &str| Broker { name: name.into(), processing_ns: 3 };
+        let broker = |name: &str| Broker { name: name.into(), processing_ns: 3, processor: None };
         larger.brokers.extend(["elsewhere 1", "elsewhere 2"].map(broker));
-        larger.topics.push("elsewhere".into());
+        larger.topics.push(scene::topic("elsewhere"));
         let delay = Delay::Normal { mean_ns_per_kb: 1e4, deviation_ns_per_kb: 1e4 };
         larger.links.insert(0, Link { delay, ..link(place, place + 1, 0) });
         let workload = Workload::Poisson { mean_ns: 500 };
@@ -226,6 +254,7 @@ proptest! {
 
     #[test]
     fn first_come_first_served_keeps_the_order_of_each_publisher(mut scenario in scenarios()) {
+        scenario.brokers.iter_mut().for_each(|broker| broker.processor = None);
         for link in &mut scenario.links {
             (link.policy, link.expiry, link.capacity) = ("fifo".into(), Some(Expiry::None), 1 << 20);
         }
@@ -240,6 +269,7 @@ proptest! {
 
     #[test]
     fn a_copy_crosses_exactly_the_links_of_the_paths_to_those_it_is_for(mut scenario in scenarios()) {
+        scenario.brokers.iter_mut().for_each(|broker| broker.processor = None);
         // Powers of two: no two paths take the same time.
         for (n, link) in scenario.links.iter_mut().enumerate() {
             (link.delay, link.policy) = (Delay::Constant { delay_ns: 1 << n }, "fifo".into());

@@ -5,14 +5,17 @@ use std::ops::RangeInclusive;
 
 use giusto_core::error::Invalid;
 use giusto_core::id::Nanos;
+use giusto_core::input::Share;
 use giusto_core::output::{Expiry, Overflow, SPAN_NS_MAX};
 use giusto_core::policer::{Burst, Limit};
-use giusto_sim::network::{Attribute, Delay, Fault, FaultKind, Workload};
+use giusto_core::queue::CAPACITY_MAX;
+use giusto_sim::network::{Attribute, Delay, Fault, FaultKind, Processor, Workload};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::Raise;
+use crate::input::PyShare;
 use crate::number::whole;
 use crate::options::Options;
 
@@ -126,6 +129,33 @@ impl<'py> Item<'py> {
 
     pub(super) fn overflow(&self) -> PyResult<Overflow> {
         Overflow::named(&self.text("overflow", "drop_oldest")?).map_err(|fault| self.under(fault))
+    }
+
+    /// `input` is the policy of a processor; without it there is none.
+    pub(super) fn processor(&self) -> PyResult<Option<Processor>> {
+        let Some(input) = self.take("input")? else { return Ok(None) };
+        let input: String =
+            input.extract().map_err(|_| self.wrong("input", &input, "the name of a policy"))?;
+        let period_ns = self.optional_span("period_ns")?;
+        let budget_ns = self.optional_span("budget_ns")?;
+        let pace = match (period_ns, budget_ns) {
+            (None, None) => None,
+            (Some(period_ns), Some(budget_ns)) => Some((period_ns, budget_ns)),
+            _ => return Err(self.wrong("period_ns", "alone", "period_ns and budget_ns together")),
+        };
+        Ok(Some(Processor {
+            input,
+            fragment_bytes: self.whole("fragment_bytes", 0..=u32::MAX, 65_536)?,
+            search_ns: self.span("search_ns", 0)?,
+            capacity: self.whole("capacity", 0..=u32::MAX, CAPACITY_MAX)?,
+            pace,
+        }))
+    }
+
+    pub(super) fn share(&self) -> PyResult<Share> {
+        let Some(value) = self.take("share")? else { return Ok(Share::default()) };
+        let share: Result<PyShare, _> = value.extract();
+        share.map(|share| share.0).map_err(|_| self.wrong("share", &value, "a Share"))
     }
 
     /// `delay` says which model; the other options are its parameters.

@@ -1,7 +1,7 @@
 //! What a run left, as Python sees it.
 
 use giusto_core::record::Outcome;
-use giusto_sim::network::{Counters, LinkCounts, Run, Total};
+use giusto_sim::network::{BrokerCounts, Counters, LinkCounts, Run, Total};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -86,6 +86,22 @@ impl PyNetworkRun {
         links.set_item("overflow", figure(&|link| link.overflow as i64))?;
         links.set_item("lost", figure(&|link| link.lost as i64))?;
         Ok(links)
+    }
+
+    /// One list per figure, each with an entry per broker.
+    #[getter]
+    fn brokers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let brokers = PyDict::new(py);
+        let figure = |figure: &dyn Fn(&BrokerCounts) -> i64| -> Vec<i64> {
+            self.run.brokers.iter().map(figure).collect()
+        };
+        brokers.set_item("forwarded", figure(&|broker| broker.forwarded as i64))?;
+        brokers.set_item("quanta", figure(&|broker| broker.quanta as i64))?;
+        brokers.set_item("busy_ns", figure(&|broker| broker.busy_ns))?;
+        brokers.set_item("waiting_max", figure(&|broker| broker.waiting_max as i64))?;
+        brokers.set_item("overflow", figure(&|broker| broker.overflow as i64))?;
+        brokers.set_item("lost", figure(&|broker| broker.lost as i64))?;
+        Ok(brokers)
     }
 
     /// (1) of S1.

@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Ready,
     /// A publisher sends: its number.
     Publish,
+    /// A processor has ended a quantum, or may serve again: the number of its broker.
+    Serve,
 }
 
 /// Something that happens.
@@ -118,11 +120,11 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 4] = [Kind::Down, Kind::Free, Kind::Ready, Kind::Publish];
+    const KINDS: [Kind; 5] = [Kind::Down, Kind::Free, Kind::Ready, Kind::Publish, Kind::Serve];
 
     proptest! {
         #[test]
-        fn events_come_in_the_order_of_time_kind_and_entry(given in prop::collection::vec((0..20_i64, 0..4_usize), 0..200)) {
+        fn events_come_in_the_order_of_time_kind_and_entry(given in prop::collection::vec((0..20_i64, 0..5_usize), 0..200)) {
             let mut agenda = Agenda::default();
             for (n, &(at_ns, kind)) in given.iter().enumerate() {
                 agenda.push(at_ns, KINDS[kind], n as u32);

@@ -4,13 +4,16 @@ use std::collections::HashSet;
 
 use giusto_core::error::Invalid;
 use giusto_core::frame::attributes::ATTRIBUTES_MAX;
-use giusto_core::id::Nanos;
+use giusto_core::id::{Nanos, TopicId};
+use giusto_core::input;
 use giusto_core::matching::topic;
 use giusto_core::output::{self, MONEY_MAX, PRIORITY_MAX, SPAN_NS_MAX};
 use giusto_core::policer::Rule;
+use giusto_core::queue;
 use giusto_core::record::ID_MAX;
+use giusto_core::store::QUANTA_MAX;
 
-use super::scenario::{Attribute, Link, Publisher, Scenario, Subscriber};
+use super::scenario::{Attribute, Broker, Link, Processor, Publisher, Scenario, Subscriber, Topic};
 use super::workload::check_windows;
 
 /// Puts `path` in front of the field that an error names.
@@ -58,7 +61,7 @@ impl Scenario {
         }
         self.check_names()?;
         for (n, broker) in self.brokers.iter().enumerate() {
-            span("processing_ns", broker.processing_ns).map_err(under(|| format!("brokers[{n}]")))?;
+            self.check_broker(broker).map_err(under(|| format!("brokers[{n}]")))?;
         }
         for (n, link) in self.links.iter().enumerate() {
             self.check_link(link).map_err(under(|| format!("links[{n}]")))?;
@@ -86,13 +89,39 @@ impl Scenario {
         if let Some((list, count)) = lists.iter().find(|(_, count)| *count > ID_MAX as usize) {
             return Err(Invalid::new(*list, count, format!("at most {ID_MAX}")));
         }
-        for (n, name) in self.topics.iter().enumerate() {
-            topic::check_name(name)
+        for (n, topic) in self.topics.iter().enumerate() {
+            topic::check_name(&topic.name)
                 .map_err(|fault| Invalid { field: format!("topics[{n}].name"), ..fault })?;
         }
-        unique("topics", self.topics.iter().map(String::as_str))?;
+        let served = self.brokers.iter().any(|broker| broker.processor.is_some());
+        let lasts = |topic: &Topic| (1..=SPAN_NS_MAX).contains(&topic.service_ns);
+        if let Some((n, topic)) = self.topics.iter().enumerate().find(|(_, topic)| served && !lasts(topic)) {
+            let expected = format!("1 to {SPAN_NS_MAX}, since a broker has a processor");
+            return Err(Invalid::new(format!("topics[{n}].service_ns"), topic.service_ns, expected));
+        }
+        unique("topics", self.topics.iter().map(|topic| topic.name.as_str()))?;
         unique("brokers", self.brokers.iter().map(|broker| broker.name.as_str()))?;
         unique("publishers", self.publishers.iter().map(|publisher| publisher.name.as_str()))
+    }
+
+    fn check_broker(&self, broker: &Broker) -> Result<(), Invalid> {
+        span("processing_ns", broker.processing_ns)?;
+        let Some(processor) = &broker.processor else { return Ok(()) };
+        let stage = input::policy(&processor.input)?;
+        for (n, topic) in self.topics.iter().enumerate() {
+            stage.check(TopicId(n as u32), &topic.share).map_err(|fault| {
+                let expected =
+                    format!("{}, for {:?} at broker {:?}", fault.expected, topic.name, broker.name);
+                Invalid { expected, ..fault }
+            })?;
+        }
+        processor.check()?;
+        let largest = self.publishers.iter().map(|publisher| publisher.size_bytes.1).max().unwrap_or(0);
+        if largest.div_ceil(processor.fragment_bytes) > QUANTA_MAX {
+            let expected = format!("more: a message of {largest} bytes may take {QUANTA_MAX} quanta at most");
+            return Err(Invalid::new("fragment_bytes", processor.fragment_bytes, expected));
+        }
+        Ok(())
     }
 
     fn check_link(&self, link: &Link) -> Result<(), Invalid> {
@@ -143,6 +172,27 @@ impl Scenario {
         money("price", subscriber.price)?;
         money("penalty", subscriber.penalty)?;
         span("delay_ns", subscriber.delay_ns)
+    }
+}
+
+impl Processor {
+    fn check(&self) -> Result<(), Invalid> {
+        if self.fragment_bytes == 0 {
+            return Err(Invalid::new("fragment_bytes", 0, "at least 1"));
+        }
+        if !(1..=queue::CAPACITY_MAX).contains(&self.capacity) {
+            let expected = format!("1 to {} messages", queue::CAPACITY_MAX);
+            return Err(Invalid::new("capacity", self.capacity, expected));
+        }
+        span("search_ns", self.search_ns)?;
+        let Some((period_ns, budget_ns)) = self.pace else { return Ok(()) };
+        if !(1..=SPAN_NS_MAX).contains(&period_ns) {
+            return Err(Invalid::new("period_ns", period_ns, format!("1 to {SPAN_NS_MAX}")));
+        }
+        if !(1..=period_ns).contains(&budget_ns) {
+            return Err(Invalid::new("budget_ns", budget_ns, format!("1 to the period, {period_ns}")));
+        }
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use giusto_core::matching::Matcher;
 use giusto_core::output::NO_DEADLINE_NS;
 
 use super::routes::{NONE, Tree};
-use super::scenario::Scenario;
+use super::scenario::{Scenario, Topic};
 
 /// A subscription as forwarding sees it.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ impl Directory {
         let mut order: Vec<u32> = (0..scenario.subscribers.len() as u32).collect();
         order.sort_by_key(|&number| scenario.subscribers[number as usize].broker);
         let mut matcher = Matcher::new();
-        for (n, name) in scenario.topics.iter().enumerate() {
+        for (n, Topic { name, .. }) in scenario.topics.iter().enumerate() {
             let added = matcher.add_topic(TopicId(n as u32), name);
             added.map_err(|fault| Invalid::new(format!("topics[{n}].name"), name, fault.to_string()))?;
         }

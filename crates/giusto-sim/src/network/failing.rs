@@ -6,11 +6,18 @@ use giusto_core::record::Outcome;
 use super::agenda::Kind;
 use super::flight::Copy;
 use super::recorder::Passage;
+use super::routes::Node;
 use super::world::World;
 
 impl World<'_> {
-    /// A broker goes down: what waits for its links is lost.
-    pub(super) fn go_down(&mut self, broker: u32) {
+    /// A broker goes down: what waits for its processor and its links is lost.
+    pub(super) fn go_down(&mut self, now: Nanos, broker: u32) {
+        let waiting = self.processors[broker as usize].as_mut().map(|processor| processor.drain(now));
+        for number in waiting.unwrap_or_default() {
+            let copy = *self.copies.at(number);
+            let node = *self.node_of(&copy);
+            self.lose_in_broker(number, &copy, &node);
+        }
         let leaves = |link: &u32| self.scenario.links[*link as usize].source == broker;
         let links: Vec<u32> = (0..self.links.len() as u32).filter(leaves).collect();
         for number in links {
@@ -23,15 +30,18 @@ impl World<'_> {
     }
 
     /// If the broker where a copy is ready was down since it arrived, the copy is lost.
-    pub(super) fn is_lost_in_broker(&mut self, now: Nanos, number: u32, copy: &Copy) -> bool {
-        let tree = self.sources[self.messages.at(copy.message).publisher as usize].tree;
-        let node = &self.trees[tree as usize].nodes[copy.node as usize];
+    pub(super) fn is_lost_in_broker(&mut self, now: Nanos, number: u32, copy: &Copy, node: &Node) -> bool {
         let is_lost = self.downtimes[node.broker as usize].touches(copy.arrived_ns, now);
         if is_lost {
-            let passage = Passage::only(node.broker, node.depth, copy.arrived_ns);
-            self.drop_copy(number, Outcome::Lost, passage);
+            self.lose_in_broker(number, copy, node);
         }
         is_lost
+    }
+
+    fn lose_in_broker(&mut self, number: u32, copy: &Copy, node: &Node) {
+        self.brokers[node.broker as usize].lost += 1;
+        let passage = Passage::only(node.broker, node.depth, copy.arrived_ns);
+        self.drop_copy(number, Outcome::Lost, passage);
     }
 
     /// If a link is down, lets it choose again when it is up.

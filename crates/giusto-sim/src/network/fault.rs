@@ -8,6 +8,7 @@ use giusto_core::id::Nanos;
 use giusto_core::output::SPAN_NS_MAX;
 
 use super::chance::Chance;
+use super::link::streams;
 use super::scenario::Scenario;
 use super::workload::Window;
 
@@ -178,37 +179,39 @@ impl Troubles {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let mut troubles = Self { links: Vec::new(), brokers: Vec::new() };
         troubles.links.resize_with(scenario.links.len(), || None);
+        if scenario.faults.is_empty() {
+            return troubles;
+        }
+        let streams: Vec<Chance> = streams(scenario, "loss").collect();
         for fault in &scenario.faults {
-            troubles.add(scenario, fault);
+            troubles.add(scenario, &streams, fault);
         }
         troubles
     }
 
-    fn add(&mut self, scenario: &Scenario, fault: &Fault) {
+    fn add(&mut self, scenario: &Scenario, streams: &[Chance], fault: &Fault) {
         match fault.kind {
-            FaultKind::LinkDown { link } => self.link(scenario, link).down.add(fault.window),
+            FaultKind::LinkDown { link } => self.link(streams, link).down.add(fault.window),
             FaultKind::Spike { link, factor, extra_ns } => {
-                self.link(scenario, link).spikes.push((fault.window, factor, extra_ns));
+                self.link(streams, link).spikes.push((fault.window, factor, extra_ns));
             }
             FaultKind::Loss { link, probability } => {
-                self.link(scenario, link).losses.push((fault.window, probability));
+                self.link(streams, link).losses.push((fault.window, probability));
             }
             FaultKind::BrokerDown { broker } => {
                 self.brokers.resize_with(scenario.brokers.len(), Downtime::default);
                 self.brokers[broker as usize].add(fault.window);
                 let leaves = |link: &u32| scenario.links[*link as usize].source == broker;
                 for link in (0..scenario.links.len() as u32).filter(leaves) {
-                    self.link(scenario, link).down.add(fault.window);
+                    self.link(streams, link).down.add(fault.window);
                 }
             }
         }
     }
 
-    fn link(&mut self, scenario: &Scenario, link: u32) -> &mut Trouble {
-        let name = |broker: u32| scenario.brokers[broker as usize].name.as_str();
-        let ends = &scenario.links[link as usize];
-        let chance = || Chance::new(scenario.seed, &["loss", name(ends.source), name(ends.target)]);
-        self.links[link as usize].get_or_insert_with(|| Box::new(Trouble::new(chance())))
+    fn link(&mut self, streams: &[Chance], link: u32) -> &mut Trouble {
+        let calm = || Box::new(Trouble::new(streams[link as usize].clone()));
+        self.links[link as usize].get_or_insert_with(calm)
     }
 }
 

@@ -12,15 +12,14 @@ use super::recorder::Passage;
 use super::world::World;
 
 impl World<'_> {
-    /// A copy has passed the matching of a broker: local subscriptions have it, each neighbour gets its part.
+    /// A copy has passed a broker: local subscriptions have it, each neighbour gets its part.
     #[inline]
     pub(super) fn forward(&mut self, now: Nanos, number: u32) -> Result<(), Invalid> {
         let copy = *self.copies.at(number);
-        if !self.downtimes.is_empty() && self.is_lost_in_broker(now, number, &copy) {
-            return Ok(());
-        }
         let Message { matched, publisher, .. } = *self.messages.at(copy.message);
         let tree = self.sources[publisher as usize].tree;
+        let broker = self.trees[tree as usize].nodes[copy.node as usize].broker;
+        self.brokers[broker as usize].forwarded += 1;
         let node_at = |world: &Self, at: u32| world.directory.set(matched).groups[at as usize].node;
         let mut from = copy.from;
         if node_at(self, from) == copy.node {
@@ -201,8 +200,7 @@ impl World<'_> {
 
     /// Where a copy is that waits for a link.
     pub(super) fn waiting(&self, link: u32, copy: &Copy) -> Passage {
-        let tree = self.sources[self.messages.at(copy.message).publisher as usize].tree;
-        let depth = self.trees[tree as usize].nodes[copy.node as usize].depth;
+        let depth = self.node_of(copy).depth;
         let passage = Passage::only(self.scenario.links[link as usize].source, depth - 1, copy.arrived_ns);
         Passage { selected_ns: Some(copy.selected_ns), ..passage }
     }

@@ -147,18 +147,24 @@ impl LinkState {
     }
 }
 
-/// All links of a scenario. They have no names: their streams are those of their ends, and of the place among
-/// links with the same ends.
+/// All links of a scenario.
 pub(super) fn links(scenario: &Scenario, plan: &Plan) -> Result<Vec<LinkState>, Invalid> {
     let mean_size_bytes = plan.mean_size_bytes(scenario);
-    let mut twins: HashMap<(u32, u32), u32> = HashMap::new();
-    let made = scenario.links.iter().enumerate().map(|(n, link)| {
-        let before = twins.entry((link.source, link.target)).or_default();
-        let name = |broker: u32| scenario.brokers[broker as usize].name.as_str();
-        let parts = ["link", name(link.source), name(link.target), &before.to_string()];
-        *before += 1;
+    let made = scenario.links.iter().zip(streams(scenario, "link")).enumerate().map(|(n, (link, chance))| {
         let wrong = |fault: Invalid| Invalid { field: format!("links[{n}].{}", fault.field), ..fault };
-        LinkState::new(link, mean_size_bytes[n], Chance::new(scenario.seed, &parts)).map_err(wrong)
+        LinkState::new(link, mean_size_bytes[n], chance).map_err(wrong)
     });
     made.collect()
+}
+
+/// One stream per link. Links have no names: theirs are their ends, and the place among links with the same ends.
+pub(super) fn streams(scenario: &Scenario, what: &str) -> impl Iterator<Item = Chance> {
+    let mut twins: HashMap<(u32, u32), u32> = HashMap::new();
+    scenario.links.iter().map(move |link| {
+        let before = twins.entry((link.source, link.target)).or_default();
+        let name = |broker: u32| scenario.brokers[broker as usize].name.as_str();
+        let parts = [what, name(link.source), name(link.target), &before.to_string()];
+        *before += 1;
+        Chance::new(scenario.seed, &parts)
+    })
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! publisher ─▶ police ─▶ match once ─▶ broker ─▶ split ─▶ output queue ─▶ link ─▶ broker ─▶ … ─▶ subscriber
-//!  workload    policer    Matcher       PD       ranges     OutputQueue    delay
+//!  workload    policer    Matcher     PD, input  ranges     OutputQueue    delay
+//!                                       stage
 //! ```
 //!
 //! Policers, matching and queues are those of giusto-core. What is random is drawn from one stream per
@@ -10,7 +11,7 @@
 //! a scenario and its seed give the same records on every machine.
 //!
 //! At one instant brokers go down first, then links become free, then copies arrive, then
-//! publishers send; a link chooses what it sends next when all of that has happened.
+//! publishers send, then quanta end; processors and then links choose what is next when all of that has happened.
 
 mod agenda;
 mod chance;
@@ -23,10 +24,12 @@ mod flight;
 mod forwarding;
 mod link;
 mod plan;
+mod processor;
 mod recorder;
 mod routes;
 mod run;
 mod scenario;
+mod service;
 mod source;
 mod tally;
 mod workload;
@@ -36,7 +39,8 @@ pub use chance::Chance;
 pub use delay::Delay;
 pub use fault::{Fault, FaultKind};
 pub use link::LinkCounts;
+pub use processor::BrokerCounts;
 pub use run::{Error, Run};
-pub use scenario::{Attribute, Broker, Link, Publisher, Records, Scenario, Subscriber};
+pub use scenario::{Attribute, Broker, Link, Processor, Publisher, Records, Scenario, Subscriber, Topic};
 pub use tally::{Counters, Earning, Total};
 pub use workload::{Window, Workload};

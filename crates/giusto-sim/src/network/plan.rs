@@ -1,5 +1,7 @@
 //! Everything that is known before a run: the trees of the brokers that have publishers, and that they suffice.
 
+use std::collections::BTreeSet;
+
 use giusto_core::error::Invalid;
 use giusto_core::matching::topic;
 use giusto_core::output::{self, SPAN_NS_MAX, TERMS_MAX, Terms};
@@ -7,6 +9,7 @@ use giusto_core::output::{self, SPAN_NS_MAX, TERMS_MAX, Terms};
 use super::link::{LinkState, Needs};
 use super::routes::{Graph, NONE, Tree};
 use super::scenario::Scenario;
+use super::service::client;
 
 /// The trees of a scenario.
 #[derive(Debug)]
@@ -46,6 +49,30 @@ impl Plan {
         self.check_terms(scenario, links)
     }
 
+    /// The flows, as (client, topic), that each broker's processor may see; see [`client`].
+    pub(super) fn flows(&self, scenario: &Scenario) -> Vec<Vec<(u32, u32)>> {
+        let mut flows: Vec<Vec<(u32, u32)>> = vec![Vec::new(); scenario.brokers.len()];
+        if scenario.brokers.iter().all(|broker| broker.processor.is_none()) {
+            return flows;
+        }
+        let mut topics: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); self.trees.len()];
+        for (n, publisher) in scenario.publishers.iter().enumerate() {
+            topics[self.tree_of[publisher.broker as usize] as usize].insert(publisher.topic);
+            let client = client(scenario.links.len(), NONE, n as u32);
+            flows[publisher.broker as usize].push((client, publisher.topic));
+        }
+        for (tree, topics) in self.trees.iter().zip(&topics) {
+            for node in &tree.nodes[1..] {
+                flows[node.broker as usize].extend(topics.iter().map(|&topic| (node.link, topic)));
+            }
+        }
+        for flows in &mut flows {
+            flows.sort_unstable();
+            flows.dedup();
+        }
+        flows
+    }
+
     /// For each link, the mean size of the messages that may cross it, each of their publishers counted once.
     pub(super) fn mean_size_bytes(&self, scenario: &Scenario) -> Vec<u32> {
         let mut by_tree = vec![(0_u64, 0_u64); self.trees.len()];
@@ -69,7 +96,9 @@ impl Plan {
         for publisher in &scenario.publishers {
             let tree = &self.trees[self.tree_of[publisher.broker as usize] as usize];
             let reached = tree.node_of[subscriber.broker as usize] != NONE;
-            if !reached && topic::matches(&subscriber.pattern, &scenario.topics[publisher.topic as usize]) {
+            if !reached
+                && topic::matches(&subscriber.pattern, &scenario.topics[publisher.topic as usize].name)
+            {
                 let at = &scenario.brokers[subscriber.broker as usize].name;
                 let from = &scenario.brokers[publisher.broker as usize].name;
                 let expected =

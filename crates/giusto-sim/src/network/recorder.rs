@@ -131,7 +131,7 @@ fn named_columns(scenario: &Scenario) -> Result<Columns, Invalid> {
         columns.node.set(n as u32, &broker.name)?;
     }
     for (n, topic) in scenario.topics.iter().enumerate() {
-        columns.topic.set(n as u32, topic)?;
+        columns.topic.set(n as u32, &topic.name)?;
     }
     for (n, publisher) in scenario.publishers.iter().enumerate() {
         columns.publisher.set(n as u32, &publisher.name)?;

@@ -5,6 +5,7 @@ use giusto_core::id::Nanos;
 use giusto_core::record::Batch;
 
 use super::link::LinkCounts;
+use super::processor::BrokerCounts;
 use super::scenario::Scenario;
 use super::tally::{Counters, Earning, Total};
 use super::world::World;
@@ -38,6 +39,8 @@ pub struct Run {
     pub earning: Earning,
     /// One per link.
     pub links: Vec<LinkCounts>,
+    /// One per broker.
+    pub brokers: Vec<BrokerCounts>,
     /// The records, in the order in which things ended.
     pub batches: Vec<Batch>,
     /// The instant of the last event.
@@ -80,6 +83,7 @@ impl Scenario {
             earning: Earning::of(&self.subscribers, &totals),
             totals,
             links: world.links.iter().map(|link| link.counts).collect(),
+            brokers: world.brokers,
             batches: world.recorder.finish(),
             ended_ns: now,
         })

@@ -1,6 +1,7 @@
 //! What is simulated: brokers, links, publishers and subscribers, as a description that nothing has run yet.
 
 use giusto_core::id::Nanos;
+use giusto_core::input::Share;
 use giusto_core::matching::Filter;
 use giusto_core::output::{Expiry, Overflow};
 use giusto_core::policer::Limit;
@@ -18,8 +19,8 @@ pub struct Scenario {
     pub seed: u64,
     /// What forwards.
     pub brokers: Vec<Broker>,
-    /// Names of topics.
-    pub topics: Vec<String>,
+    /// What messages are about.
+    pub topics: Vec<Topic>,
     /// What connects brokers, each in one direction.
     pub links: Vec<Link>,
     /// Who sends.
@@ -52,13 +53,43 @@ impl Records {
         [("none", Self::None), ("deliveries", Self::Deliveries), ("hops", Self::Hops)];
 }
 
-/// What forwards messages: each takes `processing_ns`, all in parallel (PD of S1).
+/// A topic, and what a processor allots to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic {
+    /// Unique.
+    pub name: String,
+    /// Its share of a processor.
+    pub share: Share,
+    /// How long a quantum of it lasts.
+    pub service_ns: Nanos,
+}
+
+/// What forwards messages: each takes `processing_ns`, all in parallel (PD of S1), and then its turn on the
+/// processor if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broker {
     /// Unique.
     pub name: String,
     /// PD.
     pub processing_ns: Nanos,
+    /// What serves one quantum at a time.
+    pub processor: Option<Processor>,
+}
+
+/// A processor that an input stage shares among topics and clients. Its clients are the broker's publishers and the
+/// links that lead to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Name of the input policy.
+    pub input: String,
+    /// A message takes one quantum per started fragment.
+    pub fragment_bytes: u32,
+    /// How long it takes to find the message that a quantum is for; idle flows are not looked at.
+    pub search_ns: Nanos,
+    /// The most messages that wait in one flow.
+    pub capacity: u32,
+    /// Time-driven: period and budget of a polling server that begins at 0.
+    pub pace: Option<(Nanos, Nanos)>,
 }
 
 /// What carries messages from one broker to another, one at a time.

@@ -11,6 +11,7 @@ use super::fault::{Downtime, Troubles};
 use super::flight::{Copy, Message, Pool};
 use super::link::{LinkState, links};
 use super::plan::Plan;
+use super::processor::{BrokerCounts, ProcessorState, processors};
 use super::recorder::{Passage, Recorder};
 use super::routes::Tree;
 use super::scenario::Scenario;
@@ -30,6 +31,14 @@ pub(super) struct World<'a> {
     pub(super) agenda: Agenda,
     /// Links that choose what to send when all else of this instant has happened.
     pub(super) choosing: Vec<u32>,
+    /// By broker.
+    pub(super) processors: Vec<Option<Box<ProcessorState>>>,
+    /// Brokers whose processors choose then.
+    pub(super) serving: Vec<u32>,
+    /// By broker.
+    pub(super) brokers: Vec<BrokerCounts>,
+    /// No broker has a processor or ever goes down.
+    pub(super) is_plain: bool,
     /// By broker; empty if none ever goes down.
     pub(super) downtimes: Vec<Downtime>,
     pub(super) recorder: Recorder,
@@ -51,6 +60,7 @@ impl<'a> World<'a> {
             link.trouble = trouble;
         }
         plan.check(scenario, &links)?;
+        let processors = processors(scenario, &plan.flows(scenario))?;
         let source = |publisher: usize| {
             let tree = plan.tree_of[scenario.publishers[publisher].broker as usize];
             let wrong = |fault: Invalid| Invalid {
@@ -72,6 +82,10 @@ impl<'a> World<'a> {
             copies: Pool::new(),
             agenda: Agenda::default(),
             choosing: Vec::new(),
+            is_plain: troubles.brokers.is_empty() && processors.iter().all(Option::is_none),
+            processors,
+            serving: Vec::new(),
+            brokers: vec![BrokerCounts::default(); scenario.brokers.len()],
             downtimes: troubles.brokers,
             recorder: Recorder::new(scenario)?,
             counters: Counters::default(),
@@ -90,7 +104,9 @@ impl<'a> World<'a> {
     /// Lets one event happen, or what follows from those of the instant `now`; when, if there was anything.
     #[inline]
     pub(super) fn step(&mut self, now: Nanos) -> Result<Option<Nanos>, Invalid> {
-        if !self.choosing.is_empty() && self.agenda.next_ns() != Some(now) {
+        let is_choosing = !self.choosing.is_empty() || !self.serving.is_empty();
+        if is_choosing && self.agenda.next_ns() != Some(now) {
+            self.choose_quanta(now);
             self.choose(now);
             return Ok(Some(now));
         }
@@ -98,10 +114,11 @@ impl<'a> World<'a> {
         self.counters.events += 1;
         let Event { at_ns: now, kind, subject } = event;
         match kind {
-            Kind::Down => self.go_down(subject),
+            Kind::Down => self.go_down(now, subject),
             Kind::Free => self.free(subject),
-            Kind::Ready => self.forward(now, subject)?,
+            Kind::Ready => self.ready(now, subject)?,
             Kind::Publish => self.publish(now, subject),
+            Kind::Serve => self.serve(now, subject)?,
         }
         Ok(Some(now))
     }

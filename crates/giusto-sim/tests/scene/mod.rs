@@ -1,23 +1,29 @@
 //! Small scenarios that tests change.
 
+use giusto_core::input::Share;
 use giusto_core::output::Overflow;
 use giusto_sim::network::{
-    Attribute, Broker, Delay, Link, Publisher, Records, Run, Scenario, Subscriber, Workload,
+    Attribute, Broker, Delay, Link, Processor, Publisher, Records, Run, Scenario, Subscriber, Topic, Workload,
 };
 
 /// `count` brokers in a row with one topic; links take `delay_ns`.
 pub(crate) fn chain(count: u32, delay_ns: i64) -> Scenario {
-    let broker = |n| Broker { name: format!("b{n}"), processing_ns: 0 };
+    let broker = |n| Broker { name: format!("b{n}"), processing_ns: 0, processor: None };
     Scenario {
         name: "test".into(),
         seed: 1,
         brokers: (0..count).map(broker).collect(),
-        topics: vec!["topic".into()],
+        topics: vec![topic("topic")],
         links: (1..count).map(|n| link(n - 1, n, delay_ns)).collect(),
         records: Records::Deliveries,
         record_capacity: 1 << 20,
         ..Scenario::default()
     }
+}
+
+/// A topic with a weight of 1 and quanta of 10 ns.
+pub(crate) fn topic(name: &str) -> Topic {
+    Topic { name: name.into(), share: Share::default(), service_ns: 10 }
 }
 
 /// A link with a constant delay, first come first served.
@@ -68,6 +74,7 @@ pub(crate) fn subscriber(name: &str, broker: u32) -> Subscriber {
     }
 }
 
+#[allow(dead_code, reason = "not every test program has attributes")]
 /// An attribute from `low` to below `high`.
 pub(crate) fn at(name: &str, low: f64, high: f64) -> Attribute {
     Attribute { name: name.into(), low, high }
@@ -76,4 +83,10 @@ pub(crate) fn at(name: &str, low: f64, high: f64) -> Attribute {
 /// Publishers send for 10 µs, then everything arrives.
 pub(crate) fn run(scenario: &Scenario) -> Run {
     scenario.run(10_000, true, &mut || true).unwrap()
+}
+
+/// A processor without search time that serves whenever there is work.
+#[allow(dead_code, reason = "not every test program has processors")]
+pub(crate) fn processor(input: &str) -> Processor {
+    Processor { input: input.into(), fragment_bytes: 1000, search_ns: 0, capacity: 1000, pace: None }
 }
