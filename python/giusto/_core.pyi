@@ -289,6 +289,7 @@ class _LinkOptions(TypedDict, total=False):
     overhead_bytes: int | None  # bandwidth
     least_bytes: int | None  # bandwidth
     propagation_ns: int | None
+    medium: int | None
     policy: str | None
     expiry: str | None
     epsilon: float | None
@@ -323,6 +324,11 @@ class _SubscriberOptions(TypedDict, total=False):
     penalty: float | None
     delay_ns: int | None
 
+class _MediumOptions(TypedDict, total=False):
+    slot_ns: int | None  # ethernet
+    gap_ns: int | None  # ethernet
+    attempts: int | None  # ethernet
+
 class _FaultOptions(TypedDict, total=False):
     link: int | None  # link_down, spike, loss
     broker: int | None  # broker_down
@@ -346,6 +352,7 @@ class Network:
     ) -> Network: ...
     def broker(self, name: str, **options: Unpack[_BrokerOptions]) -> int: ...
     def topic(self, name: str, **options: Unpack[_TopicOptions]) -> int: ...
+    def medium(self, name: str, kind: str, **options: Unpack[_MediumOptions]) -> int: ...
     def link(self, source: int, target: int, **options: Unpack[_LinkOptions]) -> int: ...
     def publisher(self, broker: int, topic: int, name: str, **options: Unpack[_PublisherOptions]) -> int: ...
     def subscriber(
@@ -368,6 +375,8 @@ class NetworkRun:
     def links(self) -> dict[str, list[int]]: ...
     @property
     def brokers(self) -> dict[str, list[int]]: ...
+    @property
+    def media(self) -> dict[str, list[int]]: ...
     @property
     def total_earning(self) -> float: ...
     @property

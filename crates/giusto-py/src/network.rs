@@ -5,7 +5,7 @@ mod result;
 
 use giusto_core::error::Invalid;
 use giusto_core::record::CAPACITY_MAX;
-use giusto_sim::network::{Broker, Error, Link, Publisher, Records, Scenario, Subscriber, Topic};
+use giusto_sim::network::{Broker, Error, Link, Medium, Publisher, Records, Scenario, Subscriber, Topic};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -71,6 +71,15 @@ impl Network {
         Ok(add(&mut self.scenario.topics, topic))
     }
 
+    /// Adds a wire that links may share; its number.
+    #[pyo3(signature = (name, kind, **options))]
+    fn medium(&mut self, name: String, kind: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
+        let item = Item::new("media", self.scenario.media.len(), options)?;
+        let medium = Medium { name, kind: item.medium(kind)? };
+        item.finish()?;
+        Ok(add(&mut self.scenario.media, medium))
+    }
+
     /// Adds a link from one broker to another; its number.
     #[pyo3(signature = (source, target, **options))]
     fn link(
@@ -85,6 +94,7 @@ impl Network {
             target: item.id("target", target)?,
             delay: item.delay()?,
             propagation_ns: item.span("propagation_ns", 0)?,
+            medium: item.take("medium")?.map(|medium| item.id("medium", &medium)).transpose()?,
             policy: item.text("policy", "fifo")?,
             expiry: item.expiry()?,
             epsilon: item.real("epsilon", 0.04)?,

@@ -10,7 +10,8 @@ use giusto_core::output::{Expiry, Overflow};
 use giusto_core::policer::Limit;
 use giusto_core::record::{Batch, Column, Outcome};
 use giusto_sim::network::{
-    Broker, Delay, Fault, FaultKind, Link, Processor, Publisher, Records, Run, Scenario, Subscriber, Workload,
+    Broker, Delay, Fault, FaultKind, Link, Medium, MediumKind, Processor, Publisher, Records, Run, Scenario,
+    Subscriber, Workload,
 };
 use proptest::prelude::*;
 use scene::{at, chain, link, processor, publisher, run, subscriber};
@@ -190,8 +191,9 @@ fn path(scenario: &Scenario, from: u32, to: u32) -> Vec<usize> {
 }
 
 prop_compose! {
-    /// Scenarios in which links and brokers fail for a while.
+    /// Scenarios in which links and brokers fail for a while, and links share media.
     fn failing()(scenario in scenarios())(
+        media in prop::collection::vec(0..6_u32, 15), slot_ns in 1..50_i64, attempts in 2..17_u32,
         faults in prop::collection::vec((0..4_u8, 0..100_u32, 0..9000_i64, 1..3000_i64), 0..5),
         scenario in Just(scenario),
     ) -> Scenario {
@@ -205,7 +207,15 @@ prop_compose! {
             };
             Fault { kind, window: (from_ns, from_ns + length_ns) }
         };
-        Scenario { faults: faults.into_iter().map(fault).collect(), ..scenario.clone() }
+        let kinds = [MediumKind::Can, MediumKind::Switched, MediumKind::Ethernet { slot_ns, gap_ns: 5, attempts }];
+        let named = |(n, kind): (usize, MediumKind)| Medium { name: format!("m{n}"), kind };
+        let faults = faults.into_iter().map(fault).collect();
+        let mut scenario = Scenario { faults, ..scenario.clone() };
+        scenario.media = kinds.into_iter().enumerate().map(named).collect();
+        for (link, medium) in scenario.links.iter_mut().zip(media) {
+            link.medium = (medium < 3).then_some(medium);
+        }
+        scenario
     }
 }
 

@@ -9,7 +9,7 @@ use giusto_core::input::Share;
 use giusto_core::output::{Expiry, Overflow, SPAN_NS_MAX};
 use giusto_core::policer::{Burst, Limit};
 use giusto_core::queue::CAPACITY_MAX;
-use giusto_sim::network::{Attribute, Delay, Fault, FaultKind, Processor, Workload};
+use giusto_sim::network::{Attribute, Delay, Fault, FaultKind, MediumKind, Processor, Workload};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -156,6 +156,20 @@ impl<'py> Item<'py> {
         let Some(value) = self.take("share")? else { return Ok(Share::default()) };
         let share: Result<PyShare, _> = value.extract();
         share.map(|share| share.0).map_err(|_| self.wrong("share", &value, "a Share"))
+    }
+
+    /// The rules of the medium called `kind`; those of Ethernet have the times of 10 Mbit/s unless told otherwise.
+    pub(super) fn medium(&self, kind: &str) -> PyResult<MediumKind> {
+        match kind {
+            "ethernet" => Ok(MediumKind::Ethernet {
+                slot_ns: self.span("slot_ns", 51_200)?,
+                gap_ns: self.span("gap_ns", 9_600)?,
+                attempts: self.whole("attempts", 0..=u32::MAX, 16)?,
+            }),
+            "can" => Ok(MediumKind::Can),
+            "switched" => Ok(MediumKind::Switched),
+            _ => Err(self.wrong("kind", kind, "one of ethernet, can, switched")),
+        }
     }
 
     /// `delay` says which model; the other options are its parameters.

@@ -1,7 +1,7 @@
 //! What a run left, as Python sees it.
 
 use giusto_core::record::Outcome;
-use giusto_sim::network::{BrokerCounts, Counters, LinkCounts, Run, Total};
+use giusto_sim::network::{BrokerCounts, Counters, LinkCounts, MediumCounts, Run, Total};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -102,6 +102,19 @@ impl PyNetworkRun {
         brokers.set_item("overflow", figure(&|broker| broker.overflow as i64))?;
         brokers.set_item("lost", figure(&|broker| broker.lost as i64))?;
         Ok(brokers)
+    }
+
+    /// One list per figure, each with an entry per medium.
+    #[getter]
+    fn media<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let media = PyDict::new(py);
+        let figure = |figure: &dyn Fn(&MediumCounts) -> u64| -> Vec<u64> {
+            self.run.media.iter().map(figure).collect()
+        };
+        media.set_item("sent", figure(&|medium| medium.sent))?;
+        media.set_item("collisions", figure(&|medium| medium.collisions))?;
+        media.set_item("lost", figure(&|medium| medium.lost))?;
+        Ok(media)
     }
 
     /// (1) of S1.

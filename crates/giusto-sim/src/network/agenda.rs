@@ -13,6 +13,8 @@ pub(super) enum Kind {
     Down,
     /// A link has ended a transmission, or may transmit again: its number.
     Free,
+    /// Somebody may send on a medium: its number.
+    Look,
     /// A copy has passed the matching of a broker: its slot.
     Ready,
     /// A publisher sends: its number.
@@ -120,11 +122,11 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 5] = [Kind::Down, Kind::Free, Kind::Ready, Kind::Publish, Kind::Serve];
+    const KINDS: [Kind; 6] = [Kind::Down, Kind::Free, Kind::Look, Kind::Ready, Kind::Publish, Kind::Serve];
 
     proptest! {
         #[test]
-        fn events_come_in_the_order_of_time_kind_and_entry(given in prop::collection::vec((0..20_i64, 0..5_usize), 0..200)) {
+        fn events_come_in_the_order_of_time_kind_and_entry(given in prop::collection::vec((0..20_i64, 0..6_usize), 0..200)) {
             let mut agenda = Agenda::default();
             for (n, &(at_ns, kind)) in given.iter().enumerate() {
                 agenda.push(at_ns, KINDS[kind], n as u32);

@@ -63,6 +63,10 @@ impl Scenario {
         for (n, broker) in self.brokers.iter().enumerate() {
             self.check_broker(broker).map_err(under(|| format!("brokers[{n}]")))?;
         }
+        unique("media", self.media.iter().map(|medium| medium.name.as_str()))?;
+        for (n, medium) in self.media.iter().enumerate() {
+            medium.check().map_err(under(|| format!("media[{n}]")))?;
+        }
         for (n, link) in self.links.iter().enumerate() {
             self.check_link(link).map_err(under(|| format!("links[{n}]")))?;
         }
@@ -129,6 +133,9 @@ impl Scenario {
         place("target", link.target, self.brokers.len(), "broker")?;
         if link.source == link.target {
             return Err(Invalid::new("target", link.target, "another broker than the source"));
+        }
+        if let Some(medium) = link.medium {
+            place("medium", medium, self.media.len(), "medium")?;
         }
         link.delay.check()?;
         span("propagation_ns", link.propagation_ns)?;

@@ -18,6 +18,7 @@ impl World<'_> {
             let node = *self.node_of(&copy);
             self.lose_in_broker(number, &copy, &node);
         }
+        self.silence(broker);
         let leaves = |link: &u32| self.scenario.links[*link as usize].source == broker;
         let links: Vec<u32> = (0..self.links.len() as u32).filter(leaves).collect();
         for number in links {

@@ -106,7 +106,9 @@ impl World<'_> {
         if link.is_choosing || link.is_due {
             return;
         }
-        if link.busy_until_ns <= now {
+        if let Some(medium) = link.medium {
+            self.request(medium, number);
+        } else if link.busy_until_ns <= now {
             link.is_choosing = true;
             self.choosing.push(number);
         } else {
@@ -156,7 +158,7 @@ impl World<'_> {
 
     /// A link is busy with a message, which arrives at the next broker afterwards or is lost.
     #[inline]
-    fn carry(&mut self, now: Nanos, number: u32, outgoing: &Outgoing) {
+    pub(super) fn carry(&mut self, now: Nanos, number: u32, outgoing: &Outgoing) {
         let link = &mut self.links[number as usize];
         let mut delay_ns = link.delay.draw(outgoing.size_bytes, &mut link.chance);
         let mut is_lost = false;
@@ -207,7 +209,7 @@ impl World<'_> {
 
     /// Accounts for what the queue of a link has dropped.
     #[inline]
-    fn lose(&mut self, link: u32) {
+    pub(super) fn lose(&mut self, link: u32) {
         while let Some(lost) = self.lost.pop() {
             let counts = &mut self.links[link as usize].counts;
             let (outcome, count) = match lost.reason {

@@ -115,6 +115,7 @@ pub(super) struct LinkState {
     pub(super) is_due: bool,
     /// Whether it is among those that choose at the end of this instant.
     pub(super) is_choosing: bool,
+    pub(super) medium: Option<u32>,
     pub(super) trouble: Option<Box<Trouble>>,
     pub(super) counts: LinkCounts,
 }
@@ -141,6 +142,7 @@ impl LinkState {
             busy_until_ns: Nanos::MIN,
             is_due: false,
             is_choosing: false,
+            medium: link.medium,
             trouble: None,
             counts: LinkCounts::default(),
         })

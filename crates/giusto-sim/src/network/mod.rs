@@ -11,7 +11,8 @@
 //! a scenario and its seed give the same records on every machine.
 //!
 //! At one instant brokers go down first, then links become free, then copies arrive, then
-//! publishers send, then quanta end; processors and then links choose what is next when all of that has happened.
+//! publishers send, then quanta end; processors, links and shared media choose what is next, in this order,
+//! when all of that has happened.
 
 mod agenda;
 mod chance;
@@ -23,6 +24,7 @@ mod fault;
 mod flight;
 mod forwarding;
 mod link;
+mod medium;
 mod plan;
 mod processor;
 mod recorder;
@@ -30,6 +32,7 @@ mod routes;
 mod run;
 mod scenario;
 mod service;
+mod sharing;
 mod source;
 mod tally;
 mod workload;
@@ -39,6 +42,7 @@ pub use chance::Chance;
 pub use delay::Delay;
 pub use fault::{Fault, FaultKind};
 pub use link::LinkCounts;
+pub use medium::{Medium, MediumCounts, MediumKind};
 pub use processor::BrokerCounts;
 pub use run::{Error, Run};
 pub use scenario::{Attribute, Broker, Link, Processor, Publisher, Records, Scenario, Subscriber, Topic};

@@ -5,6 +5,7 @@ use giusto_core::id::Nanos;
 use giusto_core::record::Batch;
 
 use super::link::LinkCounts;
+use super::medium::MediumCounts;
 use super::processor::BrokerCounts;
 use super::scenario::Scenario;
 use super::tally::{Counters, Earning, Total};
@@ -41,6 +42,8 @@ pub struct Run {
     pub links: Vec<LinkCounts>,
     /// One per broker.
     pub brokers: Vec<BrokerCounts>,
+    /// One per medium.
+    pub media: Vec<MediumCounts>,
     /// The records, in the order in which things ended.
     pub batches: Vec<Batch>,
     /// The instant of the last event.
@@ -84,6 +87,7 @@ impl Scenario {
             totals,
             links: world.links.iter().map(|link| link.counts).collect(),
             brokers: world.brokers,
+            media: world.media.iter().map(|medium| medium.counts).collect(),
             batches: world.recorder.finish(),
             ended_ns: now,
         })

@@ -8,6 +8,7 @@ use giusto_core::policer::Limit;
 
 use super::delay::Delay;
 use super::fault::Fault;
+use super::medium::Medium;
 use super::workload::{Window, Workload};
 
 /// A network and everything that happens in it. Things refer to each other by their places in the lists.
@@ -23,6 +24,8 @@ pub struct Scenario {
     pub topics: Vec<Topic>,
     /// What connects brokers, each in one direction.
     pub links: Vec<Link>,
+    /// Wires that links share.
+    pub media: Vec<Medium>,
     /// Who sends.
     pub publishers: Vec<Publisher>,
     /// Who receives.
@@ -103,6 +106,8 @@ pub struct Link {
     pub delay: Delay,
     /// From the end of a transmission to the arrival.
     pub propagation_ns: Nanos,
+    /// The wire that it shares with other links.
+    pub medium: Option<u32>,
     /// Name of the output policy.
     pub policy: String,
     /// When a waiting message is dropped; the policy's own mode if not given.

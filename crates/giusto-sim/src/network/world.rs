@@ -10,6 +10,7 @@ use super::directory::Directory;
 use super::fault::{Downtime, Troubles};
 use super::flight::{Copy, Message, Pool};
 use super::link::{LinkState, links};
+use super::medium::{MediumState, media};
 use super::plan::Plan;
 use super::processor::{BrokerCounts, ProcessorState, processors};
 use super::recorder::{Passage, Recorder};
@@ -31,6 +32,9 @@ pub(super) struct World<'a> {
     pub(super) agenda: Agenda,
     /// Links that choose what to send when all else of this instant has happened.
     pub(super) choosing: Vec<u32>,
+    pub(super) media: Vec<MediumState>,
+    /// Media that are looked at then.
+    pub(super) sharing: Vec<u32>,
     /// By broker.
     pub(super) processors: Vec<Option<Box<ProcessorState>>>,
     /// Brokers whose processors choose then.
@@ -82,6 +86,8 @@ impl<'a> World<'a> {
             copies: Pool::new(),
             agenda: Agenda::default(),
             choosing: Vec::new(),
+            media: media(scenario),
+            sharing: Vec::new(),
             is_plain: troubles.brokers.is_empty() && processors.iter().all(Option::is_none),
             processors,
             serving: Vec::new(),
@@ -104,10 +110,11 @@ impl<'a> World<'a> {
     /// Lets one event happen, or what follows from those of the instant `now`; when, if there was anything.
     #[inline]
     pub(super) fn step(&mut self, now: Nanos) -> Result<Option<Nanos>, Invalid> {
-        let is_choosing = !self.choosing.is_empty() || !self.serving.is_empty();
-        if is_choosing && self.agenda.next_ns() != Some(now) {
+        let nobody = self.choosing.is_empty() && self.serving.is_empty() && self.sharing.is_empty();
+        if !nobody && self.agenda.next_ns() != Some(now) {
             self.choose_quanta(now);
             self.choose(now);
+            self.share_media(now);
             return Ok(Some(now));
         }
         let Some(event) = self.agenda.pop() else { return Ok(None) };
@@ -116,6 +123,7 @@ impl<'a> World<'a> {
         match kind {
             Kind::Down => self.go_down(now, subject),
             Kind::Free => self.free(subject),
+            Kind::Look => self.look_again(now, subject),
             Kind::Ready => self.ready(now, subject)?,
             Kind::Publish => self.publish(now, subject),
             Kind::Serve => self.serve(now, subject)?,

@@ -33,6 +33,7 @@ pub(crate) fn link(source: u32, target: u32, delay_ns: i64) -> Link {
         target,
         delay: Delay::Constant { delay_ns },
         propagation_ns: 0,
+        medium: None,
         policy: "fifo".into(),
         expiry: None,
         epsilon: 0.04,
