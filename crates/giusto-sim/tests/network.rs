@@ -2,10 +2,10 @@
 
 mod scene;
 
-use giusto_core::output::{Expiry, Overflow};
+use giusto_core::output::{Expiry, Overflow, TERMS_MAX};
 use giusto_core::policer::Limit;
 use giusto_core::record::{Column, Outcome};
-use giusto_sim::network::{Delay, Records, Run, Scenario, Workload};
+use giusto_sim::network::{Delay, Error, Records, Run, Scenario, Workload};
 use scene::{at, chain, link, publisher, run, subscriber, topic};
 
 fn ints(run: &Run, name: &str) -> Vec<Option<i64>> {
@@ -305,3 +305,41 @@ fn a_seed_gives_the_same_instants_on_every_machine() {
 
 /// What the scenario above gave when it was written; it changes only if the meaning of a seed does.
 const GOLDEN: [i64; 6] = [1381, 2296, 7374, 8034, 9012, 9592];
+
+#[test]
+fn a_run_that_is_to_stop_stops() {
+    let mut scenario = chain(2, 1);
+    scenario.publishers.push(publisher("p", 0, Workload::Greedy { burst: 1, count: 1, period_ns: 1 }));
+    scenario.subscribers.push(subscriber("s", 1));
+    let mut asked = 0;
+    let run = scenario.run(1_000_000_000, true, &mut || {
+        asked += 1;
+        asked < 3
+    });
+    assert_eq!((run.err(), asked), (Some(Error::Interrupted), 3));
+}
+
+#[test]
+fn many_records_come_in_several_batches_that_lose_none() {
+    let mut scenario = chain(2, 0);
+    scenario.publishers.push(publisher(
+        "p",
+        0,
+        Workload::Greedy { burst: 100_000, count: 1, period_ns: 1_000_000 },
+    ));
+    scenario.subscribers.push(subscriber("s", 1));
+    let run = run(&scenario);
+    assert!(run.batches.len() > 1);
+    assert_eq!(run.batches.iter().map(|batch| batch.rows).sum::<usize>(), 100_000);
+}
+
+#[test]
+fn more_terms_than_a_queue_takes_are_refused_before_the_run() {
+    let mut scenario = chain(3, 10);
+    scenario.publishers.push(publisher("p", 0, Workload::Trace { at_ns: vec![0] }));
+    scenario.subscribers.extend((0..=TERMS_MAX).map(|n| subscriber(&format!("s{n}"), 2)));
+    scenario.subscribers[0].deadline_ns = Some(1_000_000);
+    assert_eq!(run(&scenario).counters.delivered, TERMS_MAX as u64 + 1);
+    scenario.links[1].policy = "lrt".into();
+    assert_eq!(scenario.validate(100).map_err(|fault| fault.field), Err("links[1].policy".to_owned()));
+}
