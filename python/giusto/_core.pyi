@@ -4,7 +4,7 @@ import builtins
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypedDict, final
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypedDict, Unpack, final
 
 from typing_extensions import disjoint_base
 
@@ -254,7 +254,7 @@ class ServerRun:
 
 def input_policies() -> list[tuple[str, str]]: ...
 def serve(
-    policy: str,
+    policy: str | Callable[[], Any],
     *,
     shares: Sequence[Share],
     service_ns: Sequence[int],
@@ -264,6 +264,127 @@ def serve(
     fragment_bytes: int = 65536,
     service_first: bool = False,
 ) -> ServerRun: ...
+
+# --- simulated networks
+
+class _BrokerOptions(TypedDict, total=False):
+    processing_ns: int | None
+    input: str | Callable[[], Any] | None  # the policy of a processor, which the options below belong to
+    fragment_bytes: int | None
+    search_ns: int | None
+    capacity: int | None
+    period_ns: int | None  # time-driven, with budget_ns
+    budget_ns: int | None
+
+class _TopicOptions(TypedDict, total=False):
+    share: Share | None
+    service_ns: int | None
+
+class _LinkOptions(TypedDict, total=False):
+    delay: Literal["normal", "constant", "bandwidth"] | str | None
+    mean_ns_per_kb: float | None  # normal
+    deviation_ns_per_kb: float | None  # normal
+    delay_ns: int | None  # constant
+    bits_per_s: int | None  # bandwidth
+    overhead_bytes: int | None  # bandwidth
+    least_bytes: int | None  # bandwidth
+    propagation_ns: int | None
+    medium: int | None
+    policy: str | Callable[[], Any] | None
+    expiry: str | None
+    epsilon: float | None
+    weight: float | None
+    mean_transmission_ns: int | None
+    capacity: int | None
+    overflow: str | None
+
+class _PublisherOptions(TypedDict, total=False):
+    workload: Literal["periodic", "poisson", "uniform", "greedy", "trace"] | str | None
+    period_ns: int | None  # periodic, greedy
+    phase_ns: int | None  # periodic; drawn if not given
+    jitter_ns: int | None  # periodic
+    mean_ns: int | None  # poisson
+    low_ns: int | None  # uniform
+    high_ns: int | None  # uniform
+    burst: int | None  # greedy
+    count: int | None  # greedy
+    at_ns: Sequence[int] | None  # trace
+    windows: Sequence[tuple[int, int]] | None
+    size_bytes: int | tuple[int, int] | None
+    priority: int | tuple[int, int] | None
+    timeout_ns: int | None
+    delay_ns: int | None
+    attributes: Sequence[tuple[str, float, float]] | None
+    limit: tuple[int, int, int | Fraction, int] | None  # count, period_ns, burst, jitter_ns
+
+class _SubscriberOptions(TypedDict, total=False):
+    filter: str | Filter | None
+    deadline_ns: int | None
+    price: float | None
+    penalty: float | None
+    delay_ns: int | None
+
+class _MediumOptions(TypedDict, total=False):
+    slot_ns: int | None  # ethernet
+    gap_ns: int | None  # ethernet
+    attempts: int | None  # ethernet
+
+class _FaultOptions(TypedDict, total=False):
+    link: int | None  # link_down, spike, loss
+    broker: int | None  # broker_down
+    factor: float | None  # spike
+    extra_ns: int | None  # spike
+    probability: float | None  # loss
+    from_ns: int | None
+    to_ns: int | None  # for ever if not given
+
+@final
+class Network:
+    """A network that is put together call by call, and run."""
+
+    def __new__(
+        cls,
+        *,
+        seed: int | None = None,
+        name: str = "sim",
+        records: str = "deliveries",
+        record_capacity: int | None = None,
+    ) -> Network: ...
+    def broker(self, name: str, **options: Unpack[_BrokerOptions]) -> int: ...
+    def topic(self, name: str, **options: Unpack[_TopicOptions]) -> int: ...
+    def medium(self, name: str, kind: str, **options: Unpack[_MediumOptions]) -> int: ...
+    def link(self, source: int, target: int, **options: Unpack[_LinkOptions]) -> int: ...
+    def publisher(self, broker: int, topic: int, name: str, **options: Unpack[_PublisherOptions]) -> int: ...
+    def subscriber(
+        self, broker: int, name: str, pattern: str, **options: Unpack[_SubscriberOptions]
+    ) -> int: ...
+    def fault(self, kind: str, **options: Unpack[_FaultOptions]) -> int: ...
+    def check(self, until_ns: int) -> None: ...
+    def run(self, until_ns: int, *, drain: bool = True) -> NetworkRun: ...
+
+@final
+class NetworkRun:
+    """What happened in a simulated network."""
+
+    @property
+    def counters(self) -> dict[str, int]: ...
+    def batches(self) -> list[Batch]: ...
+    @property
+    def totals(self) -> dict[str, list[int]]: ...
+    @property
+    def links(self) -> dict[str, list[int]]: ...
+    @property
+    def brokers(self) -> dict[str, list[int]]: ...
+    @property
+    def media(self) -> dict[str, list[int]]: ...
+    @property
+    def total_earning(self) -> float: ...
+    @property
+    def ideal_earning(self) -> float: ...
+    @property
+    def success_rate(self) -> float | None: ...
+    @property
+    def ended_ns(self) -> int: ...
 
 # --- engine
 
@@ -554,6 +675,20 @@ class Terms:
         variance_ns2_per_kb2: float = 0.0,
         subscriber_delay_ns: int | None = None,
     ) -> Terms: ...
+    @property
+    def deadline_ns(self) -> int: ...
+    @property
+    def price(self) -> float: ...
+    @property
+    def penalty(self) -> float: ...
+    @property
+    def nodenum(self) -> int: ...
+    @property
+    def mean_ns_per_kb(self) -> float: ...
+    @property
+    def variance_ns2_per_kb2(self) -> float: ...
+    @property
+    def subscriber_delay_ns(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -580,7 +715,7 @@ class Metrics:
 class OutputQueue:
     def __new__(
         cls,
-        policy: str,
+        policy: str | Callable[[], Any],
         *,
         capacity: int | None = None,
         overflow: str = "drop_oldest",

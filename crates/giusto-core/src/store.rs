@@ -36,7 +36,7 @@ pub struct Message {
 
 const QUANTA_BITS: u32 = 29;
 /// Quanta of one message at most.
-pub(crate) const QUANTA_MAX: u32 = (1 << QUANTA_BITS) - 1;
+pub const QUANTA_MAX: u32 = (1 << QUANTA_BITS) - 1;
 
 impl Message {
     /// 0 (normal) to 7 (most urgent).

@@ -9,11 +9,13 @@ mod errors;
 mod frame;
 mod input;
 mod matching;
+mod network;
 mod number;
 mod options;
 mod output;
 mod plane;
 mod policer;
+mod policy;
 mod record;
 
 /// The native core of giusto.
@@ -28,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     frame::register(module)?;
     input::register(module)?;
     matching::register(module)?;
+    network::register(module)?;
     output::register(module)?;
     plane::register(module)?;
     policer::register(module)?;
