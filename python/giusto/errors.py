@@ -13,6 +13,7 @@
     ├── Overload(message)
     ├── Refused(why, reason, nearest)
     ├── NotKept(path, problem)
+    ├── NotInstalled(what, advice)
     ├── Unreachable(address, problem)             also a ConnectionError
     ├── Closed(reason)                            also a ConnectionError
     ├── TimedOut(what, after_ns)                  also a TimeoutError
@@ -196,6 +197,18 @@ class NotKept(GiustoError):
 
     def __str__(self) -> str:
         return f"contracts cannot be kept in {self.path}: {self.problem}; make room for them and ask again"
+
+
+class NotInstalled(GiustoError):
+    """Something is needed that is not on this machine; `advice` says how to get it."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(what, advice)
+        self.what = what
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.what} is not here: {self.advice}"
 
 
 class Unreachable(GiustoError, ConnectionError):
