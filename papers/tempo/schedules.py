@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from giusto import sim
@@ -174,18 +175,18 @@ def strips(axes: Axes, table: Table) -> None:
 
 
 def by_deadline(axes: Axes, table: Table) -> None:
-    deadlines, orders = table.column("deadline_of_T1"), table.column("order")
-    step = deadlines[1] - deadlines[0]
+    step = table.column("deadline_of_T1")[0]
+    orders = [found.split() for found in table.column("order")]
+    for slot in range(LOOK_AT):
+        start = 0
+        for topic, run in groupby(found[slot] for found in orders):
+            length = len(list(run))
+            bottom = (start + 0.5) * step
+            axes.bar(slot + 1, length * step, bottom=bottom, width=0.94, color=TOPIC_COLOURS[topic])
+            start += length
     for topic, colour in TOPIC_COLOURS.items():
-        cells = [
-            (slot, deadline)
-            for deadline, found in zip(deadlines, orders, strict=True)
-            for slot, name in enumerate(found.split(), 1)
-            if name == topic
-        ]
-        slots, heights = zip(*cells, strict=True)
-        bottoms = [height - step / 2 for height in heights]
-        axes.bar(slots, step, bottom=bottoms, width=0.94, color=colour, label=topic, linewidth=0)
+        axes.bar(0, 0, color=colour, label=topic)
+    axes.set_xlim(0.4, LOOK_AT + 0.6)
     axes.axhline(1 / 6, color="black", linewidth=1.2, label="1/6: printed order below")
     axes.set_ylim(0, 0.5)
     axes.grid(visible=False)

@@ -13,11 +13,11 @@
     ├── Overload(message)
     ├── Refused(why, reason, nearest)
     ├── NotKept(path, problem)
-    ├── NotInstalled(what, advice)
     ├── Unreachable(address, problem)             also a ConnectionError
     ├── Closed(reason)                            also a ConnectionError
     ├── TimedOut(what, after_ns)                  also a TimeoutError
     ├── RequestFailed(error, text)
+    ├── NotInstalled(what, remedy)
     └── StaleExtension(message)
 
 The arguments are attributes of the same names. All of them can be pickled.
@@ -199,18 +199,6 @@ class NotKept(GiustoError):
         return f"contracts cannot be kept in {self.path}: {self.problem}; make room for them and ask again"
 
 
-class NotInstalled(GiustoError):
-    """Something is needed that is not on this machine; `advice` says how to get it."""
-
-    def __init__(self, what: str, advice: str) -> None:
-        super().__init__(what, advice)
-        self.what = what
-        self.advice = advice
-
-    def __str__(self) -> str:
-        return f"{self.what} is not here: {self.advice}"
-
-
 class Unreachable(GiustoError, ConnectionError):
     """No broker answers at the address."""
 
@@ -258,6 +246,18 @@ class RequestFailed(GiustoError):
 
     def __str__(self) -> str:
         return f"the handler raised {self.error}: {self.text}"
+
+
+class NotInstalled(GiustoError):
+    """An optional part needs something that this machine lacks; `remedy` says what to do."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what, remedy)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.what} is missing: {self.remedy}"
 
 
 class StaleExtension(GiustoError):

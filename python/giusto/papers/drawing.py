@@ -63,6 +63,23 @@ def label(axes: Axes, *, title: str, x: str, y: str, legend: bool = True) -> Non
         axes.legend(frameon=False, fontsize=8)
 
 
+def shared_legend(figure: Figure, panels: list[Axes], columns: int = 3) -> None:
+    """One legend below all panels, each text once."""
+    found = {
+        text: handle
+        for axes in panels
+        for handle, text in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        list(found.values()),
+        list(found),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=8,
+    )
+
+
 def published_level(axes: Axes, value: float, text: str) -> None:
     """A published number, as a line across the panel."""
     axes.axhline(value, label=text, **PUBLISHED)

@@ -20,7 +20,7 @@ from giusto.papers.results import Outcome, kept
 from giusto.papers.sheet import Sheet
 
 VARIABLE = "GIUSTO_PAPERS"
-ADVICE = f"clone the repository of giusto and run this inside it, or set {VARIABLE} to its folder papers"
+REMEDY = f"clone the repository of giusto and run this inside it, or set {VARIABLE} to its folder papers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _folder() -> Path:
     for candidate in _candidates():
         if _keys(candidate):
             return candidate
-    raise NotInstalled("the folder papers", ADVICE)
+    raise NotInstalled("the folder papers", REMEDY)
 
 
 def _candidates() -> Iterator[Path]:

@@ -13,8 +13,9 @@ HEAD = """# Papers
 The published experiments that giusto builds on, run again in virtual time with the schedulers of the live
 broker. `make papers` makes this page: every verdict is computed from a measured value, the published one and
 a stated tolerance. A claim that does not reproduce stays, with the reason. What giusto says instead of a
-printed formula is judged too, in a table of its own; the [errata](errata.md) explain it. `giusto paper run KEY`
-runs one paper.
+printed formula is judged too, in a table of its own; the [errata](errata.md) explain it. The rows behind a
+figure are in CSV files beside it. `giusto paper run KEY` runs one paper, `papers/README.md` says how one is
+added.
 
 """
 

@@ -7,7 +7,7 @@ each `Annotated` with a sentence for people. The command line, sweeps and Python
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -97,9 +97,11 @@ def once(paper: Paper | str, /, **given: object) -> dict[str, Any]:
     return run(**{name: known[name].read(value) for name, value in given.items()})
 
 
-def case(row: Mapping[str, object]) -> dict[str, Any]:
-    """One case of a sweep: `paper` is the key, the other entries are the parameters of its single run."""
-    key = row.get("paper")
-    if not isinstance(key, str):
-        raise InvalidInput("paper", key, "the key of a paper")
-    return once(key, **{name: value for name, value in row.items() if name != "paper"})
+def case(*, paper: str, **given: object) -> dict[str, float | None]:
+    """One case of a sweep, `giusto.papers:case`: the numbers that a single run adds to what was given."""
+    found = once(paper, **given)
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in given and (value is None or isinstance(value, int | float))
+    }

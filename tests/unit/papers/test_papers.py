@@ -72,7 +72,7 @@ def test_without_matplotlib_only_figures_are_refused(
     papers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drawing, "find_spec", lambda name: None)
-    with pytest.raises(NotInstalled, match=r"matplotlib is not here: pip install 'giusto\[papers\]'"):
+    with pytest.raises(NotInstalled, match=r"matplotlib is missing: pip install 'giusto\[papers\]'"):
         run(find("small"), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert run(find("small")).count(Verdict.REPRODUCES) == 1
@@ -147,7 +147,11 @@ def test_a_single_run_takes_values_or_texts() -> None:
     expected = {"policy": "lrt", "rate": 2.5, "seed": 7, "strict": True}
     assert once("small", policy="lrt", rate="2.5", seed="7", strict="yes") == expected
     assert once(find("small"), policy="lrt", rate=2.5, seed=7.0, strict=True) == expected
-    assert case({"paper": "small", "seed": 7})["seed"] == 7
+
+
+@pytest.mark.usefixtures("papers")
+def test_a_case_of_a_sweep_gives_the_numbers_that_were_not_given() -> None:
+    assert case(paper="small", seed=7) == {"rate": 1.0, "strict": False}
 
 
 @pytest.mark.usefixtures("papers")
