@@ -5,6 +5,7 @@
 #   PYTHON  the interpreter that makes the environment   (python3)
 #   VENV    where the environment is                     (.venv)
 #   PEERS   options of bench-peers, such as "--rounds 3 --only flood"; "--help" lists them
+#   PAPERS  options of papers: "--only tempo" runs one alone, "--kept" runs nothing
 #   MINUTES, SOAK how long `make soak` plays (10), and its options; SOAK=--help lists them
 #   FUZZ_SECONDS  how long `make fuzz` looks              (600)
 
@@ -42,7 +43,7 @@ bench-peers: build ## measure giusto beside other brokers and write docs/benchma
 .PHONY: papers
 papers: build ## run the published experiments in full and write docs/papers.md; fails if a claim fails unexplained
 	@sh tools/environment.sh papers
-	@$(PY) -m giusto paper page --full --out docs
+	@$(PY) -m giusto paper page --full --out docs $(PAPERS)
 
 .PHONY: soak
 soak: build ## contracts under fire for MINUTES (10): observed maxima against bounds, fails if a miss is ours

@@ -33,6 +33,7 @@ PUBLISHED = {
     "good": (4.5, "published: 4.5 ms, end to end"),
     "bad": (13, "published: more than a hundred times as long"),
 }
+MOST = {"capacity": 10**6, "rate": 10**5, "share": 10**6, "seconds": 100}
 Delays = list[tuple[float, float]]
 
 
@@ -57,8 +58,8 @@ class Setting:
         """When the rate is raised, in seconds; as long as that before, and twice as long after."""
         return float(self.seconds), 2.0 * self.seconds
 
-    def run(self) -> dict[str, Delays]:
-        """Of each client: when its messages arrived, in seconds, and their delays in ms."""
+    def served(self) -> sim.Run:
+        """Everything that both clients publish."""
         names = {"good": "good", "bad": "bad"} if self.policy == "shares" else {"good": "all", "bad": "all"}
         rates = {"good": self.share, "bad": 1, "all": 1}
         topics = [
@@ -69,10 +70,11 @@ class Setting:
             sim.Stream(topic=names[client], client=client, times_ns=self.times_ns(client))
             for client in CLIENTS
         ]
-        found: dict[str, Delays] = {client: [] for client in CLIENTS}
-        for done in sim.serve("fair", topics, streams).completions:
-            found[done.client].append((done.arrived_ns / 1e9, done.delay_ns / 1e6))
-        return found
+        return sim.serve("fair", topics, streams)
+
+    def run(self) -> dict[str, Delays]:
+        """The delays of each client."""
+        return by_client(self.served())
 
     def times_ns(self, client: str) -> list[int]:
         """When a client publishes."""
@@ -91,9 +93,17 @@ class Setting:
         return float(fair.response([self.share, 1], None, 0, 1 + JITTER, rate, service) * 1000)
 
 
+def by_client(run: sim.Run) -> dict[str, Delays]:
+    """Of each client: when its messages arrived, in seconds, and their delays in ms."""
+    found: dict[str, Delays] = {client: [] for client in CLIENTS}
+    for done in run.completions:
+        found[done.client].append((done.arrived_ns / 1e9, done.delay_ns / 1e6))
+    return found
+
+
 def measure(trial: Trial) -> Findings:
     """With and without shares, at two capacities, with several phases of the two clients."""
-    seconds, seeds = trial.pick(small=(2, range(2)), full=(10, range(10)))
+    seconds, seeds = trial.pick(small=(1, range(2)), full=(10, range(10)))
     settings = [
         Setting(policy=policy, capacity=capacity, seconds=seconds, seed=seed)
         for policy in POLICIES
@@ -169,7 +179,7 @@ def binned(delays: Delays, seconds: int) -> Delays:
 def once(
     *,
     policy: Annotated[
-        Literal["shares", "one queue"], "A topic for each client, or one queue for all."
+        Literal["shares", "one-queue"], "A topic for each client, or one queue for all."
     ] = "shares",
     capacity: Annotated[int, "Messages per second that the processor takes."] = TIGHT,
     rate: Annotated[int, "Messages per second of the misbehaving client."] = RAISED_RATE,
@@ -178,23 +188,14 @@ def once(
     seed: Annotated[int, "The jitter of both clients."] = 0,
 ) -> dict[str, Any]:
     """One run: mean delays before and during the contention, and the worst, of each client."""
-    for name, value in (
-        ("--capacity", capacity),
-        ("--rate", rate),
-        ("--share", share),
-        ("--seconds", seconds),
-    ):
-        if value < 1:
-            raise InvalidInput(name, value, "at least 1")
-    setting = Setting(policy, capacity, rate, share, seconds, seed)
-    result: dict[str, Any] = {
-        "policy": policy,
-        "capacity": capacity,
-        "rate": rate,
-        "share": share,
-        "seed": seed,
-    }
-    for client, delays in setting.run().items():
+    given = {"capacity": capacity, "rate": rate, "share": share, "seconds": seconds}
+    for name, value in given.items():
+        if not 1 <= value <= MOST[name]:
+            raise InvalidInput(f"--{name}", value, f"a whole number from 1 to {MOST[name]}")
+    setting = Setting(policy=policy, seed=seed, **given)
+    run = setting.served()
+    result: dict[str, Any] = {"policy": policy, **given, "seed": seed, "overflow": len(run.overflow)}
+    for client, delays in by_client(run).items():
         result |= {f"{client}_{name}": round(value, 6) for name, value in figures(setting, delays).items()}
     return result
 

@@ -25,7 +25,7 @@ PUBLISHED = {250: 0.235, 4_000: 0.75}
 
 def measure(trial: Trial) -> Findings:
     """Every rate with constant and with random intervals."""
-    seconds = trial.pick(small=2, full=30)
+    seconds = trial.pick(small=1, full=30)
     rows = [
         (rate, sending, *summary(delays(rate, seconds, sending)))
         for rate in trial.each(RATES)

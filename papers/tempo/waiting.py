@@ -74,7 +74,7 @@ def measure(trial: Trial) -> Findings:
     short, others = SHORT.waits(phases_ns), OTHERS.waits(phases_ns)
     count = trial.pick(200, 2_000)
     growing, steady = delays(Fraction(3, 2), count), delays(Fraction(2), count)
-    accepted, safe = missed(trial, trial.pick(150, 1_500))
+    counts = judged(trial, trial.pick(150, 1_500))
     cases = (
         ("r = 1, d = 1 beside r = 1, d = 0.01", SHORT, short),
         ("r = 10 beside five of r = 1", OTHERS, others),
@@ -87,8 +87,9 @@ def measure(trial: Trial) -> Findings:
             "waiting-others-true": max(others),
             "stability": is_steady(growing),
             "stability-true": max(steady),
-            "stability-deadlines": accepted,
-            "stability-deadlines-true": safe,
+            "stability-deadlines": counts.accepted_bad,
+            "stability-rejects": counts.rejected_good,
+            "stability-deadlines-true": counts.proved_bad,
         },
         {
             "waiting": Table(
@@ -124,17 +125,26 @@ def is_steady(seen: Sequence[float]) -> bool:
 Task = tuple[int, int, int]
 
 
-def missed(trial: Trial, sets: int) -> tuple[int, int]:
-    """How many random sets that the printed test accepts miss a deadline, and of those that (E1) accepts."""
-    printed = exact = 0
+class Counts(NamedTuple):
+    """Random sets that miss a deadline though a test accepts them, or miss none though it does not."""
+
+    accepted_bad: int
+    rejected_good: int
+    proved_bad: int
+
+
+def judged(trial: Trial, sets: int) -> Counts:
+    """The printed test and (E1), against what is seen."""
+    accepted_bad = rejected_good = proved_bad = 0
     for seed in trial.each(range(sets)):
         rng = Random(seed)
         periods = [rng.randint(3, 30) for _ in range(rng.randint(2, 5))]
         tasks = [(1, period, rng.randint(1, period)) for period in periods]
-        misses = has_miss(tasks)
-        printed += misses and is_accepted(tasks)
-        exact += misses and edf.feasible(tasks)
-    return printed, exact
+        misses, accepted, proved = has_miss(tasks), is_accepted(tasks), edf.feasible(tasks)
+        accepted_bad += misses and accepted
+        rejected_good += not accepted and proved and not misses
+        proved_bad += misses and proved
+    return Counts(accepted_bad, rejected_good, proved_bad)
 
 
 def is_accepted(tasks: Sequence[Task]) -> bool:

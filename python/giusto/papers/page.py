@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from giusto.papers.claim import Judgement, Verdict, shown_ours, shown_published
+from giusto.papers.claim import Claim, Judgement, Verdict, shown_ours, shown_published
 from giusto.papers.folder import Paper
 from giusto.papers.results import Outcome
 
@@ -49,9 +49,18 @@ def section(paper: Paper, outcome: Outcome) -> str:
         text += f"\nWhat giusto says instead, {outcome.size} size:\n\n"
         columns = ["claim", "what", "computed or expected", "simulated", "verdict"]
         text += table(columns, map(claim_row, outcome.corrections))
-    if whys := [each.claim for each in outcome.judgements if each.claim.why]:
-        text += "\nTolerances: " + "; ".join(f"`{claim.id}`: {claim.why}" for claim in whys) + ".\n"
+    text += tolerances(paper.sheet.claims)
     return text + "".join(figure(paper, each.name) for each in paper.sheet.figures)
+
+
+def tolerances(claims: Iterable[Claim]) -> str:
+    """Where the tolerances come from, each source once."""
+    names: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.why:
+            names.setdefault(claim.why, []).append(f"`{claim.id}`")
+    lines = [f"- {', '.join(ids)}: {why}.\n" for why, ids in names.items()]
+    return "\nWhere the tolerances come from:\n\n" + "".join(lines) if lines else ""
 
 
 def figure(paper: Paper, name: str) -> str:

@@ -80,7 +80,10 @@ def keep(outcome: Outcome, folder: Path) -> Path:
 
 
 def kept(folder: Path, sheet: Sheet) -> Outcome | None:
-    """What a folder keeps, judged anew by the claims as they are now; None if it keeps nothing."""
+    """What a folder keeps, judged anew by the claims as they are now; None if it keeps nothing.
+
+    Claims that came later are left out, and so are values whose claim has gone: the next full run settles it.
+    """
     path = folder / FILE
     if not path.exists():
         return None
@@ -90,4 +93,7 @@ def kept(folder: Path, sheet: Sheet) -> Outcome | None:
         values = {each["id"]: each["ours"] for each in read["claims"] if each["ours"] is not None}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidInput("results", path, f"what `make papers` writes: {error}") from None
-    return Outcome(folder.name, size, judge(sheet.claims, values, size))
+    claims = [claim for claim in sheet.claims if claim.id in values or not claim.is_tried(size)]
+    known = {claim.id for claim in claims if not claim.outside}
+    still = {name: value for name, value in values.items() if name in known}
+    return Outcome(folder.name, size, judge(claims, still, size))

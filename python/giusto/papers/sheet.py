@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from giusto.config.names import quoted, require_known, table
 from giusto.errors import InvalidInput
 from giusto.papers.claim import COMPARISONS, Claim, Published
 
 FILE = "claims.toml"
-_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +55,15 @@ def from_document(document: Mapping[str, Any]) -> Sheet:
     for section in document:
         require_known(section, ("paper", "claim", "figure"), quoted(section))
     claims = tuple(_claim(path, entry) for path, entry in _entries(document, "claim"))
-    figures = tuple(_made(Figure, path, entry, {}) for path, entry in _entries(document, "figure"))
+    figures = tuple(
+        Figure(**_values(path, entry, FIGURE_KINDS, set(FIGURE_KINDS)))
+        for path, entry in _entries(document, "figure")
+    )
     _require_different("claim", "id", [claim.id for claim in claims])
     _require_different("figure", "name", [figure.name for figure in figures])
     _require_corrected(claims)
-    head = dict.fromkeys(("title", "authors", "source", "about"), str)
-    known = _values("paper", table(document.get("paper", {}), "paper"), head, set(head))
-    return Sheet(**known, claims=claims, figures=figures)
+    head = _values("paper", table(document.get("paper", {}), "paper"), PAPER_KINDS, set(PAPER_KINDS))
+    return Sheet(**head, claims=claims, figures=figures)
 
 
 def _entries(document: Mapping[str, Any], section: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -73,6 +74,8 @@ def _entries(document: Mapping[str, Any], section: str) -> Iterator[tuple[str, d
         yield f"{section}[{place}]", table(entry, f"{section}[{place}]")
 
 
+PAPER_KINDS: dict[str, type] = dict.fromkeys(("title", "authors", "source", "about"), str)
+FIGURE_KINDS: dict[str, type] = dict.fromkeys(("name", "place", "caption"), str)
 CLAIM_KINDS: dict[str, type] = {
     **dict.fromkeys(("id", "place", "what", "unit", "compare", "why", "reason", "corrects", "outside"), str),
     **dict.fromkeys(("absolute", "relative"), float),
@@ -84,7 +87,7 @@ def _claim(path: str, entry: dict[str, Any]) -> Claim:
     given = dict(entry)
     published = _published(f"{path}.published", given.pop("published", None))
     given.setdefault("compare", _usual(published))
-    claim = _made(Claim, path, given, CLAIM_KINDS, published=published)
+    claim = Claim(**_values(path, given, CLAIM_KINDS, {"id", "place", "what"}), published=published)
     _require_sane(path, claim)
     return claim
 
@@ -131,15 +134,6 @@ def _require_corrected(claims: tuple[Claim, ...]) -> None:
     for place, claim in enumerate(claims):
         if claim.corrects and claim.corrects not in printed:
             raise InvalidInput(f"claim[{place}].corrects", claim.corrects, "the id of a printed claim")
-
-
-def _made(
-    make: Callable[..., _Made], path: str, entry: dict[str, Any], kinds: Mapping[str, type], **more: object
-) -> _Made:
-    """An entry as a value; every field that has no kind is a text that must be there."""
-    known = kinds or dict.fromkeys(Figure.__dataclass_fields__, str)
-    required = set(known) if not kinds else {"id", "place", "what"}
-    return make(**_values(path, entry, known, required), **more)
 
 
 def _values(

@@ -50,6 +50,10 @@ def test_a_run_shows_every_claim_and_writes_what_is_asked_for(tmp_path: Path) ->
     ]
 
 
+def test_experiments_are_announced_once_where_no_bar_can_be_seen() -> None:
+    assert giusto("run", "small")[2].splitlines()[:2] == ["small (small): lines", "small (small): nothing"]
+
+
 def test_a_run_as_json() -> None:
     found = json.loads(giusto("run", "small", "--json")[1])
     assert [each["verdict"] for each in found["claims"]] == ["reproduces", "does not", "reproduces"]
@@ -97,3 +101,15 @@ def test_the_page_is_written_with_its_figures_and_keeps_full_results(papers: Pat
     assert (out / "papers" / "small" / "line.png").exists()
     assert json.loads((papers / "small" / "results.json").read_text())["size"] == "full"
     assert json.loads(giusto("list", "--json")[1])[0]["reproduce"] == 1
+
+
+def test_the_page_can_be_written_of_what_was_kept(papers: Path, tmp_path: Path) -> None:
+    out = tmp_path / "docs"
+    code, _, remarks = giusto("page", "--kept", "--out", str(out))
+    assert (code, "results that were kept" in remarks) == (2, True)
+    assert giusto("page", "--full", "--only", "small", "--out", str(out))[0] == 0
+    written = (out / "papers.md").read_text()
+    (papers / "small" / "__init__.py").write_text("raise SystemExit('not run')")
+    assert giusto("page", "--kept", "--out", str(out))[0] == 0
+    assert (out / "papers.md").read_text() == written
+    assert giusto("page", "--only", "other", "--out", str(out))[0] == 2

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from giusto.errors import InvalidInput, NotInstalled, Unknown
-from giusto.papers import Findings, Size, Table, Verdict, case, drawing, find, found, once, run
-from giusto.papers.page import page
+from giusto.papers import Claim, Findings, Size, Table, Verdict, case, drawing, find, found, once, run
+from giusto.papers.page import page, tolerances
 from giusto.papers.parameters import parameters
 from giusto.papers.results import FILE, keep
 from giusto.papers.running import together
@@ -92,6 +92,16 @@ def test_results_are_kept_and_judged_by_the_claims_of_today(papers: Path) -> Non
     assert again.count(Verdict.DOES_NOT) == 0
 
 
+def test_a_claim_that_came_after_the_kept_results_is_left_out(papers: Path) -> None:
+    paper = find("small")
+    keep(run(paper, Size.FULL), paper.folder)
+    claims = papers / "small" / "claims.toml"
+    claims.write_text(claims.read_text().replace('id = "right"', 'id = "renamed"'))
+    outcome = find("small").outcome
+    assert outcome is not None
+    assert [each.claim.id for each in outcome.judgements] == ["wrong", "true"]
+
+
 def test_results_that_are_damaged_are_refused(papers: Path) -> None:
     (papers / "small" / FILE).write_text('{"size": "huge"}')
     with pytest.raises(InvalidInput, match="expected what `make papers` writes"):
@@ -106,6 +116,12 @@ def test_the_page_has_every_claim_and_figure() -> None:
     assert "| `wrong`, Fig. 1 | another \\| number | 3 | 4 | does not: misprint |" in text
     assert "| `true` for `wrong`, (X1) | what it really is | 4 | 4 | reproduces |" in text
     assert "![Fig. 1: A line.](papers/small/line.png)" in text
+
+
+def test_the_page_names_each_source_of_tolerances_once() -> None:
+    claims = [Claim(id=name, place="", what="", published=1, why=why) for name, why in ("ax", "bx", "cy")]
+    assert tolerances(claims).endswith("\n- `a`, `b`: x.\n- `c`: y.\n")
+    assert tolerances([]) == ""
 
 
 def test_the_folder_is_found_above_the_working_directory(

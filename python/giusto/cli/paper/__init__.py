@@ -15,9 +15,10 @@ from typer.core import TyperGroup
 
 from giusto.cli.exits import FAILED, guarded, say
 from giusto.cli.options import Json
+from giusto.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from giusto.papers import Outcome, Paper
+    from giusto.papers import Outcome, Paper, Size
 
 EXAMPLES = """\b
 Examples:
@@ -60,23 +61,46 @@ def page(
         Path, typer.Option("--out", metavar="DIR", help="Write papers.md and the figures into this folder.")
     ],
     full: Annotated[bool, typer.Option("--full/--small", help="As much as the papers did, or less.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="KEY", help="Run this paper; of the others show what was kept."),
+    ] = None,
+    kept: Annotated[bool, typer.Option("--kept", help="Run nothing: show what was kept.")] = False,
 ) -> None:
     """Run every paper and write the page with all claims and figures.
 
     A full run also keeps its results beside the claims of each paper. Exit code 1: a claim does not
     reproduce and nobody has said why.
     """
-    from giusto.papers import Size, found
-    from giusto.papers import page as pages
-    from giusto.papers.results import keep
+    from giusto.papers import Size, find, found
+    from giusto.papers.page import page as made_page
 
+    asked = [find(key).key for key in only or ()]
     size = Size.FULL if full else Size.SMALL
-    runs = [(each, judged(each, size, out / "papers" / each.key)) for each in found()]
-    for each, outcome in runs if full else ():
-        keep(outcome, each.folder)
-    (out / "papers.md").write_text(pages.page(runs), encoding="utf-8")
+    runs = [
+        (each, kept_outcome(each) if kept or (asked and each.key not in asked) else page_run(each, size, out))
+        for each in found()
+    ]
+    (out / "papers.md").write_text(made_page(runs), encoding="utf-8")
     say(f"wrote {out / 'papers.md'}")
     end([outcome for _, outcome in runs])
+
+
+def page_run(chosen: Paper, size: Size, out: Path) -> Outcome:
+    """A run whose figures belong to the page; a full one is kept at once, whatever the next paper does."""
+    from giusto.papers.results import keep
+
+    outcome = judged(chosen, size, out / "papers" / chosen.key)
+    if size == "full":
+        keep(outcome, chosen.folder)
+    return outcome
+
+
+def kept_outcome(chosen: Paper) -> Outcome:
+    """What was kept of a paper."""
+    if chosen.outcome is None:
+        raise InvalidInput("paper", chosen.key, "results that were kept: run it with --full first")
+    return chosen.outcome
 
 
 class Papers(TyperGroup):
@@ -104,7 +128,7 @@ def run_group() -> None:
 app.add_typer(runs, name="run", epilog=EXAMPLES)
 
 
-def judged(chosen: Paper, size: Any, out: Path | None, only: str | None = None) -> Outcome:
+def judged(chosen: Paper, size: Size, out: Path | None, only: str | None = None) -> Outcome:
     """A run of a paper, with a bar on stderr."""
     from giusto.cli.paper.progress import bar
     from giusto.papers import run
