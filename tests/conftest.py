@@ -69,8 +69,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the seed, and the command that draws the same cases again."""
+    tell_skipped(terminalreporter)
     seed, cases = os.environ["GIUSTO_SEED"], os.environ.get("GIUSTO_CASES", "1")
     terminalreporter.write_line(f"seed: GIUSTO_SEED={seed} GIUSTO_CASES={cases}")
+
+
+def tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
+    """A part that could not be tested here is said aloud: nobody reads the number of skipped tests."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "spark" in report.keywords]
+    if skipped:
+        why = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")
+        terminalreporter.write_line(
+            f"NOT TESTED: {len(skipped)} tests of the pipeline. {why}", red=True, bold=True
+        )
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,9 @@ rootLogger.level = error
 rootLogger.appenderRef.err.ref = err
 """
 
+# For jobs that are short or leave the work to Python: compiling well would take longer than it saves.
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
 _scratch: Scratch | None = None
 
 
@@ -41,7 +44,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     """The session of this process; it is started if there is none, which takes some seconds.
 
     `master` is `local[*]` unless given: also `local[4]`, `spark://host:7077`, `yarn` or `k8s://…`. A session
-    that runs already, also one that was not made here, is used as it is; another master is refused then.
+    that runs already, also one that was not made here, is used as it is: another master is refused then, and
+    `settings` of Spark are for one that is started.
     """
     if master is not None and not MASTERS.fullmatch(master):
         raise InvalidInput("master", master, "local[*], local[4], spark://host:port, yarn or k8s://host:port")
@@ -52,8 +56,6 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     uses = running.sparkContext.master
     if master is not None and master != uses:
         raise InvalidInput("master", master, f"{uses}, which this process uses already")
-    for name, value in (settings or {}).items():
-        running.conf.set(name, value)
     return running
 
 

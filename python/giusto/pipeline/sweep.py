@@ -28,7 +28,7 @@ from giusto.pipeline.experiment import find, require_parameters
 from giusto.pipeline.fingerprint import fingerprint
 from giusto.pipeline.flight import Flights, Landed
 from giusto.pipeline.folder import Folder
-from giusto.pipeline.session import session
+from giusto.pipeline.session import QUICK, session
 from giusto.pipeline.waves import IN_FLIGHT, wave_size
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def results(out: str | Path, *, master: str | None = None) -> DataFrame:
     """The results as a table of Spark: case, parameters, seconds, numbers."""
     folder = Folder(out)
     summaries.require_results(folder)
-    return summaries.results(session(master), folder)
+    return summaries.results(session(master, QUICK), folder)
 
 
 def failures(out: str | Path) -> list[Failure]:
@@ -167,7 +167,7 @@ def summary(
     found = summaries.kept(folder, look)
     if found is None:
         summaries.require_results(folder)
-        found = summaries.summarised(session(master), folder, by, confidence)
+        found = summaries.summarised(session(master, QUICK), folder, by, confidence)
         with suppress(InvalidInput), folder.writing():  # not while a sweep goes on
             summaries.keep(folder, look, found)
     return found.replace_schema_metadata(None)
@@ -200,7 +200,7 @@ class Course:
         self.waiting.extend(sorted(digest for digest in self.cases.rows if digest not in finished))
         self.before = len(self.cases) - len(self.waiting)
         if self.waiting:
-            flights = Flights(session(master), self.experiment, self.cases)
+            flights = Flights(session(master, QUICK), self.experiment, self.cases)
             flights.require_same_code(own)
             self.folder.begin(own, self.cases)
             self.started_s = time.monotonic()
