@@ -22,6 +22,15 @@ def help_of(*words: str) -> str:
     return subprocess.run(command, env=settings, capture_output=True, text=True, check=True).stdout
 
 
+def helps(command: str) -> list[str]:
+    """What `--help` prints for a command, or for each command of a group."""
+    text = help_of(command)
+    below = re.findall(
+        r"^  (\w+)  ", text.partition("Commands:\n")[2].partition("Examples:")[0], re.MULTILINE
+    )
+    return [help_of(command, name) for name in below] or [text]
+
+
 def options_in(text: str) -> set[str]:
     """The options that a help text lists."""
     listed = text.partition("Options:\n")[2].partition("Examples:")[0]
@@ -46,9 +55,10 @@ def test_the_page_has_every_command_in_the_same_order() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_page_has_every_option_of_a_command(command: str) -> None:
-    text = help_of(command)
-    assert options_on_page(command) == options_in(text) - {"-h", "--help"}
-    assert "Examples:" in text
+    texts = helps(command)
+    listed = {option for text in texts for option in options_in(text)}
+    assert options_on_page(command) == listed - {"-h", "--help"}
+    assert all("Examples:" in text for text in texts)
 
 
 def test_settings_that_options_stand_for_exist() -> None:
