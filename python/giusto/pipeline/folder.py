@@ -98,22 +98,24 @@ class Folder:
 
     def cases(self) -> Cases | None:
         """All cases that were asked for so far, if any were."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         if not (self.path / CASES).exists():
             return None
-        return made(pq.read_table(self.path / CASES).select(list(self.kinds)))
+        try:
+            return made(pq.read_table(self.path / CASES).select(list(self.kinds)))
+        except (pa.ArrowInvalid, OSError, KeyError) as error:
+            raise InvalidInput("out", self.path / CASES, f"the cases of this sweep: {error}") from None
 
     def finished(self) -> set[str]:
         """The cases that have a result. A file that cannot be read is put aside by the writer."""
-        return {digest for part in self._parts(RESULTS) for digest in self._digests_of(part)}
+        return {digest for table in self._tables(RESULTS) for digest in table.column(CASE).to_pylist()}
 
     def failed(self) -> dict[str, dict[str, Any]]:
         """The cases that failed and were not run well since, with parameters, error and trace."""
-        import pyarrow.parquet as pq
-
         finished = self.finished()
-        rows = [row for part in self._parts(FAILURES) for row in pq.read_table(part).to_pylist()]
+        rows = [row for table in self._tables(FAILURES) for row in table.to_pylist()]
         return {row[CASE]: row for row in rows if row[CASE] not in finished}
 
     def append(self, cases: Cases, landed: Iterable[tuple[str, Any]]) -> None:
@@ -166,21 +168,25 @@ class Folder:
     def _parts(self, place: str) -> list[Path]:
         return sorted((self.path / place).glob("part-*.parquet"))
 
-    def _digests_of(self, part: Path) -> list[str]:
+    def _tables(self, place: str) -> list[pa.Table]:
+        """The files of one kind; every one is whole, and of this sweep."""
+        found = (self._table(part) for part in self._parts(place))
+        return [table for table in found if table is not None]
+
+    def _table(self, part: Path) -> pa.Table | None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            found = pq.read_table(part)
+            found = pq.read_table(part, page_checksum_verification=True)
         except (pa.ArrowInvalid, OSError):
             if not self._is_writer:
                 raise InvalidInput("out", part, "a file that can be read: resume the sweep") from None
             part.rename(part.with_name(f".damaged-{part.name}"))
-            return []
+            return None
         if (found.schema.metadata or {}).get(OWNER) != self._owner():
             raise InvalidInput("out", part, "results of this sweep alone; this file came from elsewhere")
-        digests: list[str] = found.column(CASE).to_pylist()
-        return digests
+        return found
 
     def _owner(self) -> bytes:
         """The name of the sweep, in each of its files."""
@@ -230,7 +236,7 @@ class Folder:
 
         metadata = {**(table.schema.metadata or {}), OWNER: self._owner()}
         buffer = pa.BufferOutputStream()
-        pq.write_table(table.replace_schema_metadata(metadata), buffer)
+        pq.write_table(table.replace_schema_metadata(metadata), buffer, write_page_checksum=True)
         self._write_bytes(name, buffer.getvalue())
 
     def _write_bytes(self, name: str, data: Any) -> None:

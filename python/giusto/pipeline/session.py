@@ -5,12 +5,14 @@ from __future__ import annotations
 import atexit
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline.prerequisites import require_spark
@@ -38,6 +40,7 @@ rootLogger.appenderRef.err.ref = err
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
 _scratch: Scratch | None = None
+_interrupted: Any = None  # what Ctrl-C did before PySpark had it cancel jobs
 
 
 def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
@@ -71,11 +74,11 @@ def active() -> SparkSession | None:
 
 def started(master: str, settings: Mapping[str, str]) -> SparkSession:
     """A new session with a JVM of its own."""
-    global _scratch
+    global _scratch, _interrupted
     with quiet_imports():
         from pyspark.sql import SparkSession
 
-    _scratch = Scratch()
+    _scratch, _interrupted = Scratch(), signal.getsignal(signal.SIGINT)
     folder = _scratch.path
     prepare_environment(master)
     builder = SparkSession.builder.master(master).appName("giusto")
@@ -101,6 +104,8 @@ def stop() -> None:
         end_session()
     with suppress(Exception):
         end_jvm()
+    if threading.current_thread() is threading.main_thread() and _interrupted is not None:
+        signal.signal(signal.SIGINT, _interrupted)
     _scratch.remove()
     _scratch = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,6 +39,12 @@ def good(value: float = 1.0) -> Outcome:
     return Outcome(0.1, {"value": value})
 
 
+def flipped(data: bytes) -> bytes:
+    """One bit of the first page's content is another one."""
+    at = data.index(DIGESTS[1].encode())
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
 def test_outcomes_are_kept_by_case(tmp_path: Path) -> None:
     begun(tmp_path)
     appended(tmp_path, (DIGESTS[0], good()), (DIGESTS[1], Outcome(0.1, {}, "broke", "where")))
@@ -63,12 +70,15 @@ def test_what_a_crash_left_half_written_is_not_seen_and_goes(tmp_path: Path) -> 
     assert not half.exists()
 
 
-def test_a_damaged_file_is_put_aside_by_the_writer_and_refused_by_readers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [lambda data: data[:-20], lambda data: b"", flipped])
+def test_a_damaged_file_is_put_aside_by_the_writer_and_refused_by_readers(
+    tmp_path: Path, damaged: Callable[[bytes], bytes]
+) -> None:
     begun(tmp_path)
     appended(tmp_path, (DIGESTS[0], good()))
     folder = appended(tmp_path, (DIGESTS[1], good()))
     part = tmp_path / "results" / "part-000002.parquet"
-    part.write_bytes(part.read_bytes()[:-20])
+    part.write_bytes(damaged(part.read_bytes()))
     with pytest.raises(InvalidInput, match=r"part-000002.*resume"):
         folder.finished()
     with folder.writing():
@@ -138,6 +148,13 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     with folder.writing(), pytest.raises(InvalidInput, match=r"it holds thesis\.tex"):
         folder.require_room(CODE, CASES, resume=True)
+
+
+def test_cases_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    (tmp_path / "cases.parquet").write_bytes(b"")
+    with pytest.raises(InvalidInput, match=r"cases\.parquet.*the cases of this sweep"):
+        folder.cases()
 
 
 def test_two_writers_at_once_are_refused(tmp_path: Path) -> None:
