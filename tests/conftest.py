@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -65,6 +66,21 @@ def pytest_configure(config: pytest.Config) -> None:
         "giusto", deadline=None, derandomize=False, print_blob=True, max_examples=100 * cases
     )
     settings.load_profile("giusto")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests go to workers one by one; those on Spark go to one worker, which starts one session for all.
+
+    The marks for groups of xdist do not work with all versions of pytest.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSession(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if nodeid.startswith("tests/spark/") else nodeid
+
+    return OneSession(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from giusto.pipeline.confidence import half_width
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 
 def rows_of(out: Path) -> list[dict[str, Any]]:
@@ -93,7 +94,7 @@ def test_a_failed_case_is_tried_again_when_the_sweep_goes_on(tmp_path: Path) -> 
 def test_an_interrupted_sweep_leaves_no_job_and_goes_on(tmp_path: Path, spark: SparkSession) -> None:
     def interrupt(seen: sweep.Progress) -> None:
         if seen.ran:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     marks, out = tmp_path / "marks", tmp_path / "out"
     marks.mkdir()

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from giusto.cli.app import app
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "sweeps.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from giusto.cli.app import app
 from giusto.cli.sweep.progress import line, show_rate, show_time
 from giusto.cli.sweep.table import page, show_mean
 from giusto.errors import InvalidInput
+from giusto.pipeline import sweep
 from giusto.pipeline.sweep import Progress
 
 
@@ -83,3 +86,37 @@ def test_rates_in_a_unit_that_fits(rate_hz: float, text: str) -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (61, "1:01"), (3_725, "1:02:05")])
 def test_times_for_people(seconds: float, text: str) -> None:
     assert show_time(seconds) == text
+
+
+def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "run", interrupted)
+    done = CliRunner().invoke(app, ["sweep", "run", "waiting", "--seeds", "2", "--out", "rates"])
+    assert done.exit_code == 130
+    assert done.stderr == "interrupted: go on with `giusto sweep run --resume --out rates`\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "waiting"], "--out = nothing: expected the folder"),
+        (["run", "--out", "x"], "TABLE = nothing: expected a TOML file or an experiment"),
+        (["run", "--resume", "--seeds", "3", "--out", "x"], "the experiment whose --param and --seeds"),
+        (["run", "wating", "--seeds", "3", "--out", "x"], "EXPERIMENT = wating: expected module:function"),
+        (
+            ["run", "waiting", "-p", "polcy=fair", "--out", "x"],
+            "--param = polcy: expected one that waiting takes",
+        ),
+        (["run", "waiting", "--seeds", "0", "--out", "x"], "--seeds = 0: expected a whole number from 1"),
+        (["show", "nowhere"], "--out = nowhere: expected a folder with a sweep in it"),
+        (["show", "nowhere", "--failures"], "--out = nowhere: expected a folder with a sweep in it"),
+    ],
+)
+def test_a_wrong_call_is_told_in_one_line(words: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, ["sweep", *words])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("giusto: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
