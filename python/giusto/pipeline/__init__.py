@@ -6,7 +6,7 @@
     cases, spec                 which runs: a table of parameters, from Python or from TOML
     experiment, fingerprint     what is run, found by its name, and which code that was
     registry, waiting           experiments that have a short name
-    waves, task, flight         how cases reach Spark and come back
+    waves, task, flight, crash  how cases reach Spark and come back, or do not
     folder                      where results are kept, whole or not at all
     summary, confidence         means and how sure they are
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline.cases import CASE, Cases
+from giusto.pipeline.crash import cause_of
 from giusto.pipeline.experiment import Outcome
 from giusto.pipeline.task import ANSWERS, OUTCOMES, Asks, Runs, outcome_of
 
@@ -64,12 +65,7 @@ class Flights:
                 raise Cancelled from None
             if len(digests) == 1:
                 self._require_alive(error)
-                return [
-                    (
-                        digests[0],
-                        Outcome(0.0, {}, f"the worker died: {first_line(error)}", str(error)[-4000:]),
-                    )
-                ]
+                return [(digests[0], Outcome(0.0, {}, *cause_of(str(error))))]
             middle = len(digests) // 2
             return self.fly(digests[:middle]) + self.fly(digests[middle:])
 
@@ -96,16 +92,9 @@ class Flights:
         try:
             self.spark.range(1).count()
         except Exception:
-            raise SparkFailed(first_line(error)) from error
+            raise SparkFailed(cause_of(str(error))[0]) from error
 
 
 def driver_paths(master: str) -> list[str]:
     """Where workers on this machine look for modules, too: where this process does."""
     return [os.path.abspath(path) for path in sys.path] if master.startswith("local") else []
-
-
-def first_line(error: BaseException) -> str:
-    """What happened, without the stack of the JVM."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = next((line for line in lines if "crashed" in line or "Exception:" in line), "")
-    return (told or next(iter(lines), type(error).__name__))[:300]
