@@ -92,7 +92,8 @@ class Flights:
         try:
             self.spark.range(1).count()
         except Exception:
-            raise SparkFailed(cause_of(str(error))[0]) from error
+            problem = f"it does not answer any more ({cause_of(str(error))[0]}); results so far are kept"
+            raise SparkFailed(problem) from error
 
 
 def driver_paths(master: str) -> list[str]:
