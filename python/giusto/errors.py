@@ -18,6 +18,7 @@
     ├── TimedOut(what, after_ns)                  also a TimeoutError
     ├── RequestFailed(error, text)
     ├── NotInstalled(what, remedy)
+    ├── SparkFailed(problem)
     └── StaleExtension(message)
 
 The arguments are attributes of the same names. All of them can be pickled.
@@ -261,6 +262,17 @@ class NotInstalled(GiustoError):
 
     def __str__(self) -> str:
         return f"{self.what} is missing: {self.remedy}"
+
+
+class SparkFailed(GiustoError):
+    """Spark did not start, or went away; what was written before stays."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Spark failed: {self.problem}"
 
 
 class StaleExtension(GiustoError):
