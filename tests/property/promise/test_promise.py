@@ -15,7 +15,7 @@ from giusto import _core
 
 POLICIES = [name for name, _ in _core.input_policies()]
 # A bound that no world comes near is worth little. What is reached is more: 0.4 to 0.6, time-driven 0.9.
-LEAST_RATIO = Fraction(1, 5)
+LEAST_RATIO = Fraction(1, 20)
 MESSAGES = 1_000
 
 
