@@ -9,6 +9,7 @@ from giusto.sim.fault import BrokerDown, Fault, LinkDown, Loss, Spike
 from giusto.sim.medium import Can, Ethernet, Medium, Switched
 from giusto.sim.network import Attribute, Broker, Link, Processor, Publisher, Subscriber
 from giusto.sim.overlay import Overlay, chain, layered, star, tree
+from giusto.sim.policy import InputPolicy, OutputPolicy
 from giusto.sim.result import Run
 from giusto.sim.running import run
 from giusto.sim.scenario import Scenario
@@ -29,11 +30,13 @@ __all__ = [
     "Ethernet",
     "Fault",
     "Greedy",
+    "InputPolicy",
     "Link",
     "LinkDown",
     "Loss",
     "Medium",
     "Normal",
+    "OutputPolicy",
     "Overlay",
     "Periodic",
     "Poisson",

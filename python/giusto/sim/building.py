@@ -14,6 +14,7 @@ from giusto.sim.fault import BrokerDown, Fault, LinkDown, Loss, Spike
 from giusto.sim.medium import Can, Ethernet, Medium
 from giusto.sim.network import Broker, Link, Publisher, Subscriber
 from giusto.sim.scenario import Scenario
+from giusto.sim.topic import Topic
 from giusto.sim.workload import Greedy, Periodic, Poisson, Trace, Uniform, Workload
 
 # Where the core's names lie in the parts of a scenario.
@@ -65,8 +66,8 @@ def build(
 
 
 def _fill(net: _core.Network, scenario: Scenario) -> None:
-    for topic in scenario.all_topics:
-        net.topic(topic.name, share=topic.share, service_ns=topic.service_ns)
+    for n, topic in enumerate(scenario.all_topics):
+        net.topic(topic.name, share=_share(n, topic), service_ns=topic.service_ns)
     for broker in scenario.brokers:
         net.broker(broker.name, **_broker(broker))
     for medium in scenario.media:
@@ -90,6 +91,13 @@ def _fill(net: _core.Network, scenario: Scenario) -> None:
 
 def _numbers(names: Iterable[str]) -> dict[str, int]:
     return {name: n for n, name in enumerate(names)}
+
+
+def _share(n: int, topic: Topic) -> _core.Share:
+    try:
+        return topic.share
+    except InvalidInput as error:
+        raise InvalidInput(f"topics[{n}].{error.field}", error.value, error.expected) from None
 
 
 def _broker(broker: Broker) -> dict[str, Any]:
@@ -227,7 +235,7 @@ def placed(error: InvalidInput, scenario: Scenario) -> InvalidInput:
     """The same error with its path in the scenario instead of the core's."""
     found = _PATH.fullmatch(error.field)
     if found is None:
-        return error
+        return InvalidInput(error.field.replace("until_ns", "until"), error.value, error.expected)
     part, number, name, rest = found.groups()
     of_topic = _OF_TOPIC.fullmatch(error.expected)
     if part == "brokers" and of_topic is not None:
@@ -235,6 +243,8 @@ def placed(error: InvalidInput, scenario: Scenario) -> InvalidInput:
         if of_topic[2] in names:
             return InvalidInput(f"topics[{names.index(of_topic[2])}].{name}", error.value, of_topic[1])
     place = _PLACES.get(part, {}).get(name, name)
-    if part != "topics" and name != "at_ns":
-        place = place.replace("_ns", "")
-    return InvalidInput(f"{part}{number}.{place}{rest}", error.value, error.expected)
+    value, expected = error.value, error.expected
+    if "_ns" in name and part != "topics" and name != "at_ns":
+        # The field is said without a unit here.
+        place, value, expected = place.replace("_ns", ""), f"{value} ns", f"{expected}, in nanoseconds"
+    return InvalidInput(f"{part}{number}.{place}{rest}", value, expected)

@@ -81,7 +81,7 @@ def _check_brokers(scenario: Scenario) -> None:
     policies = [name for name, _ in _core.input_policies()]
     for n, broker in enumerate(scenario.brokers):
         if broker.processor is not None:
-            _require_choice(f"brokers[{n}].processor.policy", broker.processor.policy, policies)
+            _require_policy(f"brokers[{n}].processor.policy", broker.processor.policy, policies)
 
 
 def _check_links(scenario: Scenario, brokers: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ def _check_links(scenario: Scenario, brokers: Sequence[str]) -> None:
         _require_kind(f"{path}.delay", link.delay, DELAYS.values())
         if link.medium is not None:
             _require_known(f"{path}.medium", link.medium, media, "medium")
-        _require_choice(f"{path}.policy", link.policy, policies)
+        _require_policy(f"{path}.policy", link.policy, policies)
         _require_choice(f"{path}.overflow", link.overflow, OVERFLOWS)
         if link.expiry is not None:
             _require_choice(f"{path}.expiry", link.expiry, EXPIRIES)
@@ -190,15 +190,20 @@ def _require_kind(path: str, value: object, kinds: Iterable[type]) -> None:
         raise InvalidInput(path, value, expected)
 
 
-def _require_choice(path: str, value: object, known: Sequence[str]) -> None:
+def _require_policy(path: str, policy: object, known: Sequence[str]) -> None:
+    if not callable(policy):
+        _require_choice(path, policy, known, " or what makes a policy")
+
+
+def _require_choice(path: str, value: object, known: Sequence[str], others: str = "") -> None:
     if value not in known:
-        raise InvalidInput(path, value, f"one of {', '.join(known)}{_nearest(value, known)}")
+        expected = f"one of {', '.join(known)}{others}{_nearest(value, known)}"
+        raise InvalidInput(path, value, expected)
 
 
 def _require_known(path: str, name: object, known: Iterable[str], what: str) -> None:
     if not isinstance(name, str) or name not in known:
-        article = "an existing" if what[0] in "aeiou" else "a"
-        expected = f"{article} {what} of the scenario, and none is called so{_nearest(name, known)}"
+        expected = f"a {what} of the scenario, and none is called so{_nearest(name, known)}"
         raise InvalidInput(path, name, expected)
 
 

@@ -10,6 +10,7 @@ from giusto.contract.duration import Duration, duration_ns
 from giusto.errors import InvalidInput
 from giusto.sim.delay import Constant, Delay
 from giusto.sim.durations import Nanoseconds, OptionalNanoseconds, settle, spelled
+from giusto.sim.policy import Input, Output
 from giusto.sim.workload import Workload
 
 MESSAGES_MAX = 2**31
@@ -23,7 +24,7 @@ class Processor:
     Finding a message takes `search`. With `period` and `budget` it is time-driven: a polling server.
     """
 
-    policy: str = "twrr"
+    policy: Input = "twrr"
     fragment_bytes: int = 65_536
     search: Duration = 0
     capacity: int = 65_535
@@ -75,7 +76,7 @@ class Link:
     delay: Delay = field(default_factory=Constant)
     propagation: Duration = 0
     medium: str | None = None
-    policy: str = "fifo"
+    policy: Output = "fifo"
     expiry: str | None = None
     epsilon: float = 0.04
     weight: float = 0.4
@@ -142,7 +143,7 @@ class Publisher:
 
 def _window(n: int, window: tuple[Duration, Duration]) -> tuple[str, str]:
     try:
-        start, end = window
+        start, end = window if isinstance(window, tuple | list) else ()
     except (TypeError, ValueError):
         raise InvalidInput(f"windows[{n}]", window, 'a start and an end, such as ("0s", "10s")') from None
     return spelled(duration_ns(start, f"windows[{n}][0]")), spelled(duration_ns(end, f"windows[{n}][1]"))

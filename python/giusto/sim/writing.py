@@ -10,6 +10,7 @@ from typing import Any
 
 from giusto.contract import Offer
 from giusto.contract.duration import spell_rate
+from giusto.errors import InvalidInput
 from giusto.sim.delay import DELAYS
 from giusto.sim.durations import spelled
 from giusto.sim.fault import FAULTS
@@ -34,9 +35,18 @@ def _lines(scenario: Scenario) -> Iterator[str]:
         parts = getattr(scenario, name)
         if not parts and name == "brokers":
             yield "brokers = []"
-        for part in parts:
+        for n, part in enumerate(parts):
+            _require_named(part, f"{name}[{n}]")
             yield from ("", f"[[{name}]]")
             yield from (f"{key} = {_value(value)}" for key, value in _fields(part).items())
+
+
+def _require_named(part: Any, path: str) -> None:
+    """A policy written in Python has no name that could be written down."""
+    for place, holder in ((path, part), (f"{path}.processor", getattr(part, "processor", None))):
+        policy = getattr(holder, "policy", "")
+        if not isinstance(policy, str):
+            raise InvalidInput(f"{place}.policy", policy, "the name of a policy: a file cannot hold another")
 
 
 def _fields(part: Any) -> dict[str, Any]:
