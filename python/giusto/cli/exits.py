@@ -32,6 +32,7 @@ OPTIONS = {
     "max_latency": "--max-latency",
     "name": "--name",
     "priority": "--priority",
+    "seed": "--seed",
     "size_bytes": "bytes of payload and attributes",
     "timeout": "--timeout",
 }

@@ -10,11 +10,12 @@ from giusto.sim.medium import Can, Ethernet, Medium, Switched
 from giusto.sim.network import Attribute, Broker, Link, Processor, Publisher, Subscriber
 from giusto.sim.overlay import Overlay, chain, layered, star, tree
 from giusto.sim.policy import InputPolicy, OutputPolicy
-from giusto.sim.result import Run
+from giusto.sim.result import BrokerFigures, LinkFigures, MediumFigures, Run, SubscriberFigures
 from giusto.sim.running import run
 from giusto.sim.scenario import Scenario
 from giusto.sim.server import Completion, Refused, Served, Stream, serve
 from giusto.sim.topic import Topic
+from giusto.sim.topics import TopicFigures
 from giusto.sim.workload import Greedy, Periodic, Poisson, Trace, Uniform, Workload
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Bandwidth",
     "Broker",
     "BrokerDown",
+    "BrokerFigures",
     "Can",
     "Chance",
     "Completion",
@@ -33,8 +35,10 @@ __all__ = [
     "InputPolicy",
     "Link",
     "LinkDown",
+    "LinkFigures",
     "Loss",
     "Medium",
+    "MediumFigures",
     "Normal",
     "OutputPolicy",
     "Overlay",
@@ -49,8 +53,10 @@ __all__ = [
     "Spike",
     "Stream",
     "Subscriber",
+    "SubscriberFigures",
     "Switched",
     "Topic",
+    "TopicFigures",
     "Trace",
     "Uniform",
     "Workload",

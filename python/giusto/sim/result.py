@@ -12,6 +12,7 @@ from giusto import _core
 from giusto.contract.duration import show_ns
 from giusto.record import to_table
 from giusto.sim.scenario import Scenario
+from giusto.sim.topics import TopicFigures, figures
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -109,6 +110,13 @@ class Run:
     def ended_ns(self) -> int:
         """The instant of the last event."""
         return self.outcome.ended_ns
+
+    @cached_property
+    def topics(self) -> list[TopicFigures]:
+        """One for each topic, as far as there are records: none without them."""
+        if not len(self.records):
+            return []
+        return figures(self.records, [topic.name for topic in self.scenario.all_topics])
 
     @cached_property
     def subscribers(self) -> list[SubscriberFigures]:
