@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ from giusto.sim import (
     Trace,
     Uniform,
 )
+from giusto.sim.reading import from_document
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 spans = st.integers(0, 10**15).map(lambda ns: f"{ns}ns") | st.floats(0, 1e4)
@@ -166,3 +168,148 @@ def test_a_check_ends_well_or_with_the_path_of_a_field(scenario: Scenario) -> No
     except InvalidInput as error:
         first = error.field.partition("[")[0]
         assert first in ("brokers", "links", "publishers", "subscribers", "topics", "media", "faults")
+
+
+plain_values = st.recursive(
+    st.one_of(
+        st.booleans(),
+        st.integers(-(2**70), 2**70),
+        st.floats(),
+        st.sampled_from(["", "b1", "20ms", "-1s", "5/s", "fifo", "x <", "a/#", "\x00"]),
+        st.datetimes(),
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["kind", "name", "x"]), inner)
+    ),
+    max_leaves=4,
+)
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The paths of everything in a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [*([path] if path else []), *(each for key, item in inner for each in places(item, (*path, key)))]
+
+
+@given(st.data())
+def test_a_document_with_a_wrong_value_is_refused_and_nothing_else_happens(data: st.DataObject) -> None:
+    document = tomllib.loads(DOCUMENT)
+    *path, last = data.draw(st.sampled_from(places(document)))
+    holder: Any = document
+    for key in path:
+        holder = holder[key]
+    holder[last] = data.draw(plain_values)
+    refused = None
+    try:
+        from_document(document).check()
+    except InvalidInput as error:
+        refused = error
+    assert refused is None or (refused.field and refused.expected)
+
+
+DOCUMENT = """
+until = "1s"
+
+[[brokers]]
+name = "b1"
+processing = "1ms"
+layer = 1
+[brokers.processor]
+policy = "twrr"
+fragment_bytes = 100
+search = "1us"
+capacity = 5
+period = "2ms"
+budget = "1ms"
+
+[[brokers]]
+name = "b2"
+layer = 2
+
+[[links]]
+source = "b1"
+target = "b2"
+name = "wire"
+delay = { kind = "normal", mean_per_kb = "1ms", deviation_per_kb = "1ms" }
+propagation = "1ms"
+medium = "ether"
+policy = "mtep"
+expiry = "eps"
+epsilon = 0.1
+weight = 0.2
+mean_transmission = "1ms"
+capacity = 10
+overflow = "drop_new"
+
+[[publishers]]
+name = "p"
+broker = "b1"
+topic = "t"
+workload = { kind = "periodic", period = "10ms", phase = "1ms", jitter = "1ms" }
+size_bytes = [10, 20]
+priority = 3
+timeout = "1s"
+delay = "1ms"
+attributes = [{ name = "x", low = 0.0, high = 1.0 }]
+windows = [["0s", "1s"]]
+offer = { rate = "100/s", burst = 3, jitter = "1ms" }
+
+[[publishers]]
+name = "q"
+broker = "b1"
+topic = "t"
+workload = { kind = "trace", at_ns = [1, 2] }
+
+[[publishers]]
+name = "r"
+broker = "b1"
+topic = "t"
+workload = { kind = "greedy", rate = 5, burst = 3 }
+
+[[subscribers]]
+name = "s"
+broker = "b2"
+pattern = "t"
+filter = "x < 3"
+deadline = "1s"
+price = 1.0
+penalty = 0.5
+delay = "1ms"
+
+[[topics]]
+name = "t"
+service_ns = 1000
+weight = 2
+rate = 2
+virtual_deadline = "1/3"
+period_ns = 5
+deadline_ns = 5
+
+[[media]]
+kind = "ethernet"
+name = "ether"
+slot = "1us"
+gap = "1us"
+attempts = 3
+
+[[faults]]
+kind = "spike"
+link = "wire"
+factor = 2.0
+extra = "1ms"
+start = "1ms"
+end = "2ms"
+
+[[faults]]
+kind = "loss"
+link = "wire"
+probability = 0.5
+
+[[faults]]
+kind = "broker_down"
+broker = "b1"
+"""
+
+
+def test_the_document_that_is_made_wrong_is_right() -> None:
+    from_document(tomllib.loads(DOCUMENT)).check()

@@ -247,4 +247,5 @@ def placed(error: InvalidInput, scenario: Scenario) -> InvalidInput:
     if "_ns" in name and part != "topics" and name != "at_ns":
         # The field is said without a unit here.
         place, value, expected = place.replace("_ns", ""), f"{value} ns", f"{expected}, in nanoseconds"
+        expected = expected.replace("from_ns", "start")
     return InvalidInput(f"{part}{number}.{place}{rest}", value, expected)

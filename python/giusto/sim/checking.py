@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from types import NoneType
 
 from giusto import _core
 from giusto.contract import Offer
@@ -12,13 +13,16 @@ from giusto.sim.building import build, placed
 from giusto.sim.delay import DELAYS
 from giusto.sim.fault import FAULTS, BrokerDown
 from giusto.sim.medium import MEDIA
-from giusto.sim.network import Broker, Link, Publisher, Subscriber
+from giusto.sim.network import Attribute, Broker, Link, Processor, Publisher, Subscriber
 from giusto.sim.scenario import Scenario
 from giusto.sim.topic import Topic
 from giusto.sim.workload import WORKLOADS
 
 EXPIRIES = ("none", "dead", "eps")
 OVERFLOWS = ("drop_oldest", "drop_new", "disconnect")
+NAMES_MAX = 10_000
+"""Among more names than this the nearest is not looked for."""
+_WORDS = {str: "a text", NoneType: "nothing", Attribute: "an Attribute", Offer: "an Offer"}
 _KINDS: dict[str, tuple[type, ...]] = {
     "brokers": (Broker,),
     "links": (Link,),
@@ -81,6 +85,7 @@ def _check_brokers(scenario: Scenario) -> None:
     policies = [name for name, _ in _core.input_policies()]
     for n, broker in enumerate(scenario.brokers):
         if broker.processor is not None:
+            _require_kind(f"brokers[{n}].processor", broker.processor, [Processor])
             _require_policy(f"brokers[{n}].processor.policy", broker.processor.policy, policies)
 
 
@@ -109,10 +114,14 @@ def _check_clients(scenario: Scenario, brokers: Sequence[str]) -> None:
         _require_known(f"{path}.broker", publisher.broker, known, "broker")
         _require_known(f"{path}.topic", publisher.topic, topics, "topic")
         _require_kind(f"{path}.workload", publisher.workload, WORKLOADS.values())
+        for m, attribute in enumerate(publisher.attributes):
+            _require_kind(f"{path}.attributes[{m}]", attribute, [Attribute])
         if publisher.offer is not None:
             _check_offer(f"{path}.offer", publisher.offer)
     for n, subscriber in enumerate(scenario.subscribers):
         _require_known(f"subscribers[{n}].broker", subscriber.broker, known, "broker")
+        _require_kind(f"subscribers[{n}].pattern", subscriber.pattern, [str])
+        _require_kind(f"subscribers[{n}].filter", subscriber.filter, [str, NoneType])
 
 
 def _check_offer(path: str, offer: Offer) -> None:
@@ -186,7 +195,7 @@ def _reached(root: str, outgoing: dict[str, list[str]], before: dict[str, str]) 
 
 def _require_kind(path: str, value: object, kinds: Iterable[type]) -> None:
     if not isinstance(value, tuple(kinds)):
-        expected = " or ".join(f"a {kind.__name__}" for kind in kinds)
+        expected = " or ".join(_WORDS.get(kind, f"a {kind.__name__}") for kind in kinds)
         raise InvalidInput(path, value, expected)
 
 
@@ -209,5 +218,6 @@ def _require_known(path: str, name: object, known: Iterable[str], what: str) -> 
 
 def _nearest(name: object, known: Iterable[str]) -> str:
     """What was probably meant."""
-    near = get_close_matches(str(name), sorted(known), n=1)
+    names = list(known)
+    near = get_close_matches(str(name), sorted(names), n=1) if len(names) <= NAMES_MAX else []
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from giusto.config.kinds import bandwidth
 from giusto.contract.duration import Duration, duration_ns
-from giusto.sim.durations import Nanoseconds, settle
+from giusto.sim.keeping import Nanoseconds, settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from giusto.contract.duration import Duration
-from giusto.sim.durations import Nanoseconds, settle
+from giusto.sim.keeping import Nanoseconds, settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

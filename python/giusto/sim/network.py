@@ -9,7 +9,7 @@ from giusto.contract import Offer
 from giusto.contract.duration import Duration, duration_ns
 from giusto.errors import InvalidInput
 from giusto.sim.delay import Constant, Delay
-from giusto.sim.durations import Nanoseconds, OptionalNanoseconds, settle, spelled
+from giusto.sim.keeping import Nanoseconds, OptionalNanoseconds, settle, settle_list, spelled
 from giusto.sim.policy import Input, Output
 from giusto.sim.workload import Workload
 
@@ -93,7 +93,7 @@ class Link:
     @property
     def label(self) -> str:
         """Its name, given or not."""
-        return self.name or f"{self.source}->{self.target}"
+        return f"{self.source}->{self.target}" if self.name is None else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class Publisher:
     def __post_init__(self) -> None:
         settle(self, "timeout", least_ns=1)
         settle(self, "delay")
-        object.__setattr__(self, "attributes", tuple(self.attributes))
+        settle_list(self, "attributes", "windows")
         windows = tuple(_window(n, window) for n, window in enumerate(self.windows))
         object.__setattr__(self, "windows", windows)
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from giusto.contract.duration import Duration
-from giusto.errors import InvalidInput
-from giusto.sim.durations import Nanoseconds, settle
 from giusto.sim.fault import Fault
+from giusto.sim.keeping import Nanoseconds, settle, settle_list
 from giusto.sim.medium import Medium
 from giusto.sim.network import Broker, Link, Publisher, Subscriber
 from giusto.sim.topic import Topic
@@ -38,11 +37,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         settle(self, "until", least_ns=1)
-        for name in LISTS:
-            try:
-                object.__setattr__(self, name, tuple(getattr(self, name)))
-            except TypeError:
-                raise InvalidInput(name, getattr(self, name), "a list") from None
+        settle_list(self, *LISTS)
 
     @property
     def all_topics(self) -> tuple[Topic, ...]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from giusto.contract.duration import Duration, Rate, rate_terms
-from giusto.errors import InvalidInput
-from giusto.sim.durations import Nanoseconds, OptionalNanoseconds, settle, settle_rate
+from giusto.sim.keeping import Nanoseconds, OptionalNanoseconds, settle, settle_list, settle_rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +86,7 @@ class Trace:
     at_ns: Sequence[int]
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "at_ns", tuple(self.at_ns))
-        except TypeError:
-            raise InvalidInput("at_ns", self.at_ns, "instants in ns") from None
+        settle_list(self, "at_ns")
 
 
 Workload: TypeAlias = Periodic | Poisson | Uniform | Greedy | Trace

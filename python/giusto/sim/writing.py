@@ -12,8 +12,8 @@ from giusto.contract import Offer
 from giusto.contract.duration import spell_rate
 from giusto.errors import InvalidInput
 from giusto.sim.delay import DELAYS
-from giusto.sim.durations import spelled
 from giusto.sim.fault import FAULTS
+from giusto.sim.keeping import spelled
 from giusto.sim.medium import MEDIA
 from giusto.sim.scenario import LISTS, Scenario
 from giusto.sim.workload import WORKLOADS

@@ -1,10 +1,11 @@
-"""How the parts of a scenario keep durations: in one spelling, with whole nanoseconds beside it."""
+"""How the parts of a scenario keep what they are given: durations in one spelling, and nanoseconds."""
 
 from __future__ import annotations
 
 from typing import overload
 
 from giusto.contract.duration import duration_ns, rate_terms, spell_ns, spell_rate
+from giusto.errors import InvalidInput
 
 
 def spelled(nanoseconds: int) -> str:
@@ -23,6 +24,15 @@ def settle(part: object, *names: str, least_ns: int = 0) -> None:
 def settle_rate(part: object, name: str) -> None:
     """The same for a rate."""
     object.__setattr__(part, name, spell_rate(*rate_terms(getattr(part, name), name)))
+
+
+def settle_list(part: object, *names: str) -> None:
+    """Make tuples of lists that a frozen part was given, so that equal parts are equal."""
+    for name in names:
+        try:
+            object.__setattr__(part, name, tuple(getattr(part, name)))
+        except TypeError:
+            raise InvalidInput(name, getattr(part, name), "a list") from None
 
 
 class Nanoseconds:
