@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import overload
 
-from giusto.contract.duration import duration_ns, rate_terms, spell_ns, spell_rate
+from giusto.contract.duration import Duration, duration_ns, rate_terms, spell_ns, spell_rate
 from giusto.errors import InvalidInput
 
 
@@ -18,7 +20,19 @@ def settle(part: object, *names: str, least_ns: int = 0) -> None:
     for name in names:
         value = getattr(part, name)
         if value is not None:
-            object.__setattr__(part, name, spelled(duration_ns(value, name, least_ns=least_ns)))
+            # A list cannot be looked up, and is no duration.
+            settled = _settled if isinstance(value, Hashable) else _settled.__wrapped__
+            object.__setattr__(part, name, settled(value, name, least_ns))
+
+
+# A network has many parts and few different durations. A type counts: True equals 1, and is no duration.
+@lru_cache(maxsize=10_000, typed=True)
+def _settled(value: Duration, name: str, least_ns: int) -> str:
+    return spelled(duration_ns(value, name, least_ns=least_ns))
+
+
+nanoseconds = lru_cache(maxsize=10_000)(duration_ns)
+"""Of a duration that is settled."""
 
 
 def settle_rate(part: object, name: str) -> None:
@@ -46,7 +60,7 @@ class Nanoseconds:
     @overload
     def __get__(self, part: object, owner: type) -> int: ...
     def __get__(self, part: object | None, owner: type) -> Nanoseconds | int:
-        return self if part is None else duration_ns(getattr(part, self._name))
+        return self if part is None else nanoseconds(getattr(part, self._name))
 
 
 class OptionalNanoseconds:
@@ -63,4 +77,4 @@ class OptionalNanoseconds:
         if part is None:
             return self
         value = getattr(part, self._name)
-        return None if value is None else duration_ns(value)
+        return None if value is None else nanoseconds(value)
