@@ -64,6 +64,8 @@ def sim(
     described = Scenario.read(scenario)
     with waiting(f"simulating {scenario.name}"):
         made = run(described, seed, until=end, records="deliveries" if has_arrow() else "none")
+    if made.counters["records_dropped"]:
+        say(incomplete(made))
     if records is not None:
         WRITERS[records.suffix](made.records, records)
         say(f"wrote {records}: {made.records.num_rows:,} records")
@@ -76,6 +78,12 @@ def sim(
 def has_arrow() -> bool:
     """Whether records can be read here."""
     return find_spec("pyarrow") is not None
+
+
+def incomplete(made: Run) -> str:
+    """What is missing in the records, and so in the figures of topics."""
+    kept, dropped = len(made.records), made.counters["records_dropped"]
+    return f"only the first {kept:,} records were kept, and {dropped:,} were not: topics are told from those"
 
 
 def require_writable(path: Path) -> None:
