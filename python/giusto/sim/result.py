@@ -170,11 +170,11 @@ class Run:
     def __str__(self) -> str:
         counts = self.counters
         spans = f"{show_ns(self.until_ns)} simulated in {self.seconds:.3g} s"
+        ends = [f"{name} {counts[name]:,}" for name in _ENDINGS if counts[name]]
         lines = [
             f"{self.scenario.name}, seed {self.seed}: {spans}",
             f"  published {counts['published']:,}, policed {counts['policed']:,}",
-            f"  deliveries {counts['ideal']:,}: "
-            + ", ".join(f"{name} {counts[name]:,}" for name in _ENDINGS if counts[name]),
+            f"  deliveries {counts['ideal']:,}: {', '.join(ends) or 'nothing was to be delivered'}",
         ]
         if self.success_rate is not None:
             lines.append(f"  success rate {self.success_rate:.2%}")

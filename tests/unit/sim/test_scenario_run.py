@@ -195,6 +195,8 @@ def test_a_run_prints_what_happened() -> None:
     assert text.startswith("sim, seed 8: 1 s simulated in ")
     assert "deliveries 3: delivered 2, late 1" in text
     assert "earning 3.5 of 6.0" in text
+    nobody = str(run(Scenario(until="1s", brokers=[Broker(name="b")])))
+    assert nobody.endswith("deliveries 0: nothing was to be delivered")
 
 
 class Last:
