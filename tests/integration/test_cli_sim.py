@@ -33,7 +33,7 @@ def run(*words: str | Path, **variables: str) -> tuple[int, str, str]:
 
 
 def test_the_wards_are_run_and_every_topic_has_a_row() -> None:
-    code, out, err = run(WARDS, "--until", "2s")
+    code, out, err = run(WARDS, "--until", "2s", COLUMNS="80")
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()[:5]] == [
         "topic",
@@ -44,6 +44,16 @@ def test_the_wards_are_run_and_every_topic_has_a_row() -> None:
     ]
     assert "wards, seed 0: 2 s simulated in " in out
     assert "success rate" in out
+    assert "expired" not in out
+
+
+def test_a_narrow_terminal_cuts_nothing_off() -> None:
+    # Everything has happened to some message, so that there are all columns.
+    code, out, _ = run(WARDS, COLUMNS="80")
+    assert code == 0
+    assert "…" not in out
+    table = out.partition("wards, seed")[0]
+    assert {"late", "expired", "lost", "policed", "p50", "p99", "max"} <= set(table.splitlines()[0].split())
 
 
 def test_json_has_counters_and_topics_and_follows_the_seed() -> None:

@@ -29,7 +29,8 @@ Examples:
   giusto sim network.toml --records records.parquet
   giusto sim network.toml --json | jq .success_rate"""
 
-COUNTS = ("ideal", "delivered", "late", "expired", "overflow", "lost", "policed")
+COUNTS = ("ideal", "delivered")
+RARE = ("late", "expired", "overflow", "lost", "policed")
 DELAYS = {"p50": "delay_p50_ns", "p99": "delay_p99_ns", "max": "delay_max_ns"}
 
 
@@ -150,16 +151,17 @@ def present(made: Run) -> None:
 
 
 def table(topics: list[TopicFigures]) -> Table:
-    """A row for each topic."""
+    """A row for each topic; what happened to none has no column, so that a narrow terminal shows it whole."""
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, header_style="bold", pad_edge=False)
-    made.add_column("topic")
-    for name in (*COUNTS, *DELAYS):
-        made.add_column(name, justify="right")
+    made = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    made.add_column("topic", overflow="fold")
+    seen = [*COUNTS, *(name for name in RARE if any(getattr(topic, name) for topic in topics))]
+    for name in (*seen, *DELAYS):
+        made.add_column(name, justify="right", no_wrap=True)
     for topic in topics:
-        counts = [f"{getattr(topic, name):,}" for name in COUNTS]
+        counts = [f"{getattr(topic, name):,}" for name in seen]
         made.add_row(Text(topic.name), *counts, *(shown(getattr(topic, name)) for name in DELAYS.values()))
     return made
 
