@@ -51,9 +51,7 @@ def responses_ns(topic: int, phase_ns: int) -> list[int]:
     """Responses of client 1's messages when the first comes at `phase_ns`, for one cycle."""
     weight = WEIGHTS[topic]
     period_ns = ceil(1 / twrr.service_rate(WEIGHTS, ALL, topic, QUANTUM_NS))
-    topics = [
-        sim.Topic(name=str(n), service_ns=QUANTUM_NS, weight=each) for n, each in enumerate(WEIGHTS)
-    ]
+    topics = [sim.Topic(name=str(n), service_ns=QUANTUM_NS, weight=each) for n, each in enumerate(WEIGHTS)]
     own = [phase_ns + n * period_ns for n in range(weight)]
     # Three cycles of work for everybody else: more than is looked at.
     streams = [

@@ -22,9 +22,7 @@ UNIT_NS = 1_000_000
 
 def order(weights: Sequence[int], cells: int) -> list[int]:
     """The topics of so many cells, one client each, all queues full."""
-    streams = [
-        sim.Stream(topic=str(n), client="c", times_ns=[0] * (cells + 1)) for n in range(len(weights))
-    ]
+    streams = [sim.Stream(topic=str(n), client="c", times_ns=[0] * (cells + 1)) for n in range(len(weights))]
     served = sim.serve("twrr", topics(weights), streams).order()
     return [int(name) for name in served[:cells]]
 
@@ -58,9 +56,7 @@ def worst(weights: Sequence[int], clients: int, own_ns: Sequence[int], phases: S
         ]
         own = sim.Stream(topic="0", client="0", times_ns=[phase_ns + at_ns for at_ns in own_ns])
         run = sim.serve("twrr", topics(weights), [own, *streams])
-        delays += [
-            done.delay_ns for done in run.completions if (done.topic, done.client) == ("0", "0")
-        ]
+        delays += [done.delay_ns for done in run.completions if (done.topic, done.client) == ("0", "0")]
     return max(delays) / UNIT_NS
 
 

@@ -78,9 +78,7 @@ def _from(rng: Random, clients: list[int]) -> Iterable[Message]:
 def carried(messages: Iterable[Message], medium: str) -> list[Message]:
     """The messages as they arrive at the broker over a medium, and so without what it lost."""
     run = sim.run(network(messages, medium, sim.Broker(name="broker")))
-    return sorted(
-        Message(received_ns, *flow, sent_ns) for flow, sent_ns, _, received_ns in deliveries(run)
-    )
+    return sorted(Message(received_ns, *flow, sent_ns) for flow, sent_ns, _, received_ns in deliveries(run))
 
 
 def network(messages: Iterable[Message], medium: str, broker: sim.Broker) -> sim.Scenario:
