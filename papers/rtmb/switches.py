@@ -1,12 +1,13 @@
-"""Switches in virtual time: a switch is a broker, an egress port a link, a level a priority, a limiter an offer.
+"""Switches in virtual time: a broker is a switch, a link a port, a priority a level, an offer a limiter.
 
-A frame is one message. In the small cases a byte takes a microsecond, so that 1000 bytes are 1 ms on the wire.
+A frame is one message. In the small cases a byte takes a microsecond: 1000 bytes are 1 ms on the wire.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from giusto import sim
 from giusto.contract import Offer
@@ -62,7 +63,7 @@ def send(
     capacity: int | None = None,
 ) -> Traffic:
     """Everything that the senders send, to where their paths end; `speeds` are those that are not `SLOW`."""
-    hops = list(dict.fromkeys(hop for sender in senders for hop in zip(sender.path, sender.path[1:])))
+    hops = list(dict.fromkeys(hop for sender in senders for hop in pairwise(sender.path)))
     nodes = list(dict.fromkeys(node for sender in senders for node in sender.path))
     room = {} if capacity is None else {"capacity": capacity, "overflow": "drop_new"}
     links = [

@@ -11,7 +11,6 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from giusto import sim
-from giusto.guarantee import twrr
 from giusto.papers import Findings, Table, Trial, drawing
 
 if TYPE_CHECKING:

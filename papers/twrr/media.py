@@ -43,7 +43,10 @@ def measure(trial: Trial) -> Findings:
             found.append(client_delays(sent, name))
     first = {name: sorted(max(each[0]) for each in found) for name, found in runs.items()}
     worst = {name: sorted(max(map(max, each)) for each in found) for name, found in runs.items()}
-    means = {name: [fmean(map(fmean, second)) for second in zip(*found)] for name, found in runs.items()}
+    means = {
+        name: [fmean(map(fmean, second)) for second in zip(*found, strict=True)]
+        for name, found in runs.items()
+    }
     return Findings(
         {
             **{f"fig9-{name}": median(values) for name, values in first.items()},

@@ -1,4 +1,4 @@
-"""The broker as S0 has it: it looks at one queue after the other, and a look takes time even if nothing is there.
+"""The broker as S0 has it: it looks at one queue after the other, and a look takes time even at an empty one.
 
 giusto's own broker never looks at an empty queue. The order is that of Fig. 3 either way.
 """

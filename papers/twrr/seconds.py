@@ -1,4 +1,4 @@
-"""Fig. 10 and Table I: delays in the broker from second to second, as memberships and with them shares change.
+"""Fig. 10 and Table I: delays in the broker from second to second, as memberships and so shares change.
 
 What fits Table I: one message per interval of the whole system, not of each client, and a broker that takes
 0.001 ms for every look, also at an empty queue. Both readings are run, and giusto's own broker beside them.

@@ -1,7 +1,8 @@
 """Section VII: who publishes what in which second, who sends when, and how messages reach the broker.
 
-The paper does not print its memberships. Table I fixes them: its five shares are 50, 32, 14, 41 and 23 of 165,
-and windows of five topics, three topics apart, give six clients 50, 41, 32, 23, 14 and 5, together 165.
+The paper does not print its memberships, but Table I says what they weigh: its five shares are 50, 32, 14,
+41 and 23 of 165. Windows of five topics, three topics apart, give six clients 50, 41, 32, 23, 14 and 5,
+together 165; other topics of the same weights would do as well.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from giusto import sim
 S, MS = 1_000_000_000, 1_000_000
 WEIGHTS = (10,) * 5 + (7,) * 5 + (4,) * 5 + (1,) * 5
 CLIENTS = 6
-# Client 1 has these windows one after the other, by Table I; that the others go round in the same way is ours.
+# Those of client 1 follow each other as in Table I; that the others go round in the same way is our choice.
 WINDOWS = (0, 2, 4, 1, 3, 5)
 SECONDS = 5
 RELAY_NS, SEARCH_NS = 51_200, 1_000
