@@ -1,4 +1,4 @@
-"""Algorithm 1, which flow gets which level: as printed, level mates do not see each other; and it is not optimal."""
+"""Algorithm 1, which flow gets which level: as printed, flows of one level do not see each other."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _stands(loads: Sequence[Load], n: int, left: Sequence[int], blocking_ns: flo
 
 
 def worst_excess(loads: Sequence[Load], level: Sequence[int]) -> float:
-    """By how many ms a flow waits longer than its budget, at worst: all at once, each behind all its mates."""
+    """By how many ms a flow waits longer than its budget, at worst: all at once, it behind its mates."""
     return max(
         max(_waits_ms(loads, level, last, first)) - loads[last].budget / 100
         for last in range(len(loads))
