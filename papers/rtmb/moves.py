@@ -19,7 +19,8 @@ EVERY_MS, FRAMES = 4, 10
 
 def stages(order: Sequence[int]) -> list[tuple[int, ...]]:
     """Levels of both flows before, between and after the moves, when flows move in this order."""
-    current, found = list(OLD), [OLD]
+    current = list(OLD)
+    found: list[tuple[int, ...]] = [OLD]
     for flow in order:
         current[flow] = NEW[flow]
         found.append(tuple(current))

@@ -38,12 +38,12 @@ class Asked:
 
 
 def random_set(rng: Random) -> list[Asked]:
-    """Three to eight flows over a chain of three switches."""
+    """Four to eight flows over a chain of three switches."""
     asked = []
-    for _ in range(rng.randint(3, 8)):
+    for _ in range(rng.randint(4, 8)):
         first = rng.randint(0, 2)
-        wire = rng.randint(100, 1500)
-        asked.append(Asked(wire, rng.randint(8, 40), rng.randint(4, 25), first, rng.randint(first, 2)))
+        wire = rng.randint(300, 2000)
+        asked.append(Asked(wire, rng.randint(8, 20), rng.randint(6, 25), first, rng.randint(first, 2)))
     return asked
 
 
@@ -53,7 +53,8 @@ EMPTY: Ports = {name: ports.Port(SPEED, blocking_bytes=0) for name in CHAIN[:3]}
 
 def admitted(asked: Sequence[Asked]) -> tuple[Ports, dict[str, ports.Assigned]] | None:
     """The ports with all flows in them and their levels there, or None if one flow is denied."""
-    known, levels = EMPTY, {}
+    known = EMPTY
+    levels: dict[str, ports.Assigned] = {}
     for n, each in enumerate(asked):
         result = ports.path_admission(each.request(str(n)), known)
         if isinstance(result, ports.Denied):

@@ -82,7 +82,8 @@ LABELS = {
 def draw(tables: Mapping[str, Table]) -> Figure:
     """A panel for each case: they differ in scale."""
     figure, panels = drawing.canvas(1, 3, wide=2.6)
-    for axes, (case, *values) in zip(panels, tables["ports"].rows, strict=True):
+    for axes, (case, *row) in zip(panels, tables["ports"].rows, strict=True):
+        values = [float(value) for value in row]
         colours = ("black", *drawing.COLOURS[:2])
         axes.bar(range(3), values, color=colours, width=0.6)
         for x, y in enumerate(values):

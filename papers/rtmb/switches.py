@@ -59,21 +59,17 @@ def send(
     senders: Sequence[Sender],
     *,
     speeds: dict[tuple[str, str], int] | None = None,
-    policy: str = "priority",
-    capacity: int | None = None,
 ) -> Traffic:
     """Everything that the senders send, to where their paths end; `speeds` are those that are not `SLOW`."""
     hops = list(dict.fromkeys(hop for sender in senders for hop in pairwise(sender.path)))
     nodes = list(dict.fromkeys(node for sender in senders for node in sender.path))
-    room = {} if capacity is None else {"capacity": capacity, "overflow": "drop_new"}
     links = [
         sim.Link(
             source=source,
             target=target,
             delay=sim.Bandwidth(bits_per_s=(speeds or {}).get((source, target), SLOW)),
-            policy=policy,
+            policy="priority",
             expiry="none",
-            **room,
         )
         for source, target in hops
     ]
