@@ -5,6 +5,7 @@
 #   PYTHON  the interpreter that makes the environment   (python3)
 #   VENV    where the environment is                     (.venv)
 #   PEERS   options of bench-peers, such as "--rounds 3 --only flood"; "--help" lists them
+#   PAPERS  options of papers: "--only tempo" runs one alone, "--kept" runs nothing
 #   MINUTES, SOAK how long `make soak` plays (10), and its options; SOAK=--help lists them
 #   FUZZ_SECONDS  how long `make fuzz` looks              (600)
 
@@ -39,6 +40,11 @@ bench-peers: build ## measure giusto beside other brokers and write docs/benchma
 	@sh tools/environment.sh peers
 	@$(PY) -m benchmarks.peers $(PEERS)
 
+.PHONY: papers
+papers: build ## run the published experiments in full and write docs/papers.md; fails if a claim fails unexplained
+	@sh tools/environment.sh papers
+	@$(PY) -m giusto paper page --full --out docs $(PAPERS)
+
 .PHONY: soak
 soak: build ## contracts under fire for MINUTES (10): observed maxima against bounds, fails if a miss is ours
 	@$(PY) -m benchmarks.soak --minutes $(MINUTES) $(SOAK)
@@ -47,6 +53,7 @@ soak: build ## contracts under fire for MINUTES (10): observed maxima against bo
 
 .PHONY: test
 test: build ## run all tests, Rust and Python
+	@sh tools/environment.sh papers
 	@sh tools/test.sh
 
 .PHONY: lint
@@ -82,7 +89,7 @@ build: environment ## build the native core into the environment, if its sources
 clean: ## remove all that these commands have made here
 	@rm -rf .venv target site dist .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	@rm -f python/giusto/_core*.so
-	@find python tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find python tests benchmarks examples papers tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 .PHONY: help
 help: ## this list

@@ -17,6 +17,7 @@
     ├── Closed(reason)                            also a ConnectionError
     ├── TimedOut(what, after_ns)                  also a TimeoutError
     ├── RequestFailed(error, text)
+    ├── NotInstalled(what, remedy)
     └── StaleExtension(message)
 
 The arguments are attributes of the same names. All of them can be pickled.
@@ -245,6 +246,18 @@ class RequestFailed(GiustoError):
 
     def __str__(self) -> str:
         return f"the handler raised {self.error}: {self.text}"
+
+
+class NotInstalled(GiustoError):
+    """An optional part needs something that this machine lacks; `remedy` says what to do."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what, remedy)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.what} is missing: {self.remedy}"
 
 
 class StaleExtension(GiustoError):

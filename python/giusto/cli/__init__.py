@@ -4,7 +4,7 @@ Each command is a module of its name: it reads options, does, and shows.
 
     app                                      which commands there are
     broker, pub, sub, top, views, bench,
-    doctor                                   one command each
+    doctor, paper                            one command each
     exits                                    how a failure ends a command: one line and an exit code
     lines, activity, histogram, pace,
     doctor.checks, bench.plan                what is shown and when, decided without I/O
