@@ -90,6 +90,9 @@ AIMS = [
         "idle (client, topic) pair, policed", 128, at_most=True),
     Aim("memory: 1 million queued messages of 128 bytes", "memory",
         "1 million queued messages of 128 bytes", 250, at_most=True),
+    Aim("simulator: 128 brokers, rate 1, mtep, two hours (S1 section 3)", "network",
+        "128 brokers, 640 subscriptions, mtep, two hours", 1, at_most=True),
+    Aim("simulator: plain chain, hop events", "network", "chain of 100 links, first come first served", 10),
     Aim("import giusto", "import", "import giusto, added", 100, at_most=True),
     *(
         Aim(f"admission: {policy}, one more contract into 10,000 (1,000 topics, 10,000 publishers)",

@@ -254,7 +254,7 @@ class ServerRun:
 
 def input_policies() -> list[tuple[str, str]]: ...
 def serve(
-    policy: str,
+    policy: str | Callable[[], Any],
     *,
     shares: Sequence[Share],
     service_ns: Sequence[int],
@@ -269,7 +269,7 @@ def serve(
 
 class _BrokerOptions(TypedDict, total=False):
     processing_ns: int | None
-    input: str | None  # the policy of a processor, which the options below belong to
+    input: str | Callable[[], Any] | None  # the policy of a processor, which the options below belong to
     fragment_bytes: int | None
     search_ns: int | None
     capacity: int | None
@@ -290,7 +290,7 @@ class _LinkOptions(TypedDict, total=False):
     least_bytes: int | None  # bandwidth
     propagation_ns: int | None
     medium: int | None
-    policy: str | None
+    policy: str | Callable[[], Any] | None
     expiry: str | None
     epsilon: float | None
     weight: float | None
@@ -674,6 +674,20 @@ class Terms:
         variance_ns2_per_kb2: float = 0.0,
         subscriber_delay_ns: int | None = None,
     ) -> Terms: ...
+    @property
+    def deadline_ns(self) -> int: ...
+    @property
+    def price(self) -> float: ...
+    @property
+    def penalty(self) -> float: ...
+    @property
+    def nodenum(self) -> int: ...
+    @property
+    def mean_ns_per_kb(self) -> float: ...
+    @property
+    def variance_ns2_per_kb2(self) -> float: ...
+    @property
+    def subscriber_delay_ns(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -700,7 +714,7 @@ class Metrics:
 class OutputQueue:
     def __new__(
         cls,
-        policy: str,
+        policy: str | Callable[[], Any],
         *,
         capacity: int | None = None,
         overflow: str = "drop_oldest",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranking import Richest
 
 from giusto import _core
 
@@ -167,7 +168,7 @@ ACTIONS = st.lists(PUSHES, min_size=1, max_size=4).flatmap(
 )
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", [*POLICIES, Richest])
 @settings(max_examples=250, deadline=None)
 @given(
     actions=ACTIONS,
@@ -176,7 +177,7 @@ ACTIONS = st.lists(PUSHES, min_size=1, max_size=4).flatmap(
     expiry=st.sampled_from(["none", "dead", "eps"]),
 )
 def test_every_policy_keeps_the_contract(
-    policy: str, actions: list[Push | Pop], capacity: int, overflow: str, expiry: str
+    policy: str | type[Richest], actions: list[Push | Pop], capacity: int, overflow: str, expiry: str
 ) -> None:
     queue = _core.OutputQueue(
         policy,

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors::Raise;
 use crate::number::{whole, whole_or};
+use crate::policy::{Complaint, PythonInput};
 
 /// What a topic is allotted; a policy reads the fields that it knows.
 #[pyclass(name = "Share", module = "giusto._core", frozen, eq, from_py_object)]
@@ -99,7 +100,7 @@ impl PyRun {
     }
 }
 
-/// Serves arrivals with one processor in virtual time, by the named input policy.
+/// Serves arrivals with one processor in virtual time, by the named input policy or one made by the caller.
 ///
 /// flows are (client, topic, capacity); arrivals are (at_ns, flow, priority, size_bytes) in the order of time;
 /// changes are (at_ns, topic, share). At one instant an arrival can still be chosen for the quantum that begins
@@ -109,7 +110,7 @@ impl PyRun {
 #[allow(clippy::too_many_arguments)]
 fn serve(
     py: Python<'_>,
-    policy: String,
+    policy: &Bound<'_, PyAny>,
     shares: Vec<PyShare>,
     service_ns: Vec<i64>,
     flows: Vec<(u32, u32, u32)>,
@@ -118,8 +119,9 @@ fn serve(
     fragment_bytes: u32,
     service_first: bool,
 ) -> PyResult<PyRun> {
+    let name = policy.extract::<String>().ok();
     let server = Server {
-        policy,
+        policy: name.clone().unwrap_or_default(),
         shares: shares.into_iter().map(|share| share.0).collect(),
         service_ns,
         flows: flows.into_iter().map(|(client, topic, capacity)| Flow { client, topic, capacity }).collect(),
@@ -130,7 +132,14 @@ fn serve(
     let arrivals: Vec<Arrival> = arrivals.into_iter().map(arrival).collect();
     let change = |(at_ns, topic, share): (i64, u32, PyShare)| Change { at_ns, topic, share: share.0 };
     let changes: Vec<Change> = changes.into_iter().map(change).collect();
-    py.detach(|| server.run(&arrivals, &changes)).map(PyRun).map_err(Raise::raise)
+    if name.is_some() {
+        return py.detach(|| server.run(&arrivals, &changes)).map(PyRun).map_err(Raise::raise);
+    }
+    let complaint = Complaint::default();
+    let stage = PythonInput::new(&policy.clone().unbind(), complaint.clone());
+    let run = py.detach(|| server.run_with(Box::new(stage), &arrivals, &changes));
+    complaint.raise()?;
+    run.map(PyRun).map_err(Raise::raise)
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

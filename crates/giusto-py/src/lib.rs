@@ -15,6 +15,7 @@ mod options;
 mod output;
 mod plane;
 mod policer;
+mod policy;
 mod record;
 
 /// The native core of giusto.

@@ -15,6 +15,7 @@ use self::result::PyNetworkRun;
 use crate::errors::Raise;
 use crate::matching::parse_filter;
 use crate::number::{instant, whole_or};
+use crate::policy::Complaint;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Network>()?;
@@ -25,6 +26,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(module = "giusto._core")]
 struct Network {
     scenario: Scenario,
+    /// Of all policies written in Python.
+    complaint: Complaint,
 }
 
 #[pymethods]
@@ -49,7 +52,7 @@ impl Network {
             record_capacity: whole_or("record_capacity", record_capacity, 0..=1 << 40, CAPACITY_MAX)?,
             ..Scenario::default()
         };
-        Ok(Self { scenario })
+        Ok(Self { scenario, complaint: Complaint::default() })
     }
 
     /// Adds a broker; its number.
@@ -57,7 +60,7 @@ impl Network {
     fn broker(&mut self, name: String, options: Option<&Bound<'_, PyDict>>) -> PyResult<u32> {
         let item = Item::new("brokers", self.scenario.brokers.len(), options)?;
         let processing_ns = item.span("processing_ns", 0)?;
-        let broker = Broker { name, processing_ns, processor: item.processor()? };
+        let broker = Broker { name, processing_ns, processor: item.processor(&self.complaint)? };
         item.finish()?;
         Ok(add(&mut self.scenario.brokers, broker))
     }
@@ -95,7 +98,7 @@ impl Network {
             delay: item.delay()?,
             propagation_ns: item.span("propagation_ns", 0)?,
             medium: item.take("medium")?.map(|medium| item.id("medium", &medium)).transpose()?,
-            policy: item.text("policy", "fifo")?,
+            policy: item.output_policy(&self.complaint)?,
             expiry: item.expiry()?,
             epsilon: item.real("epsilon", 0.04)?,
             weight: item.real("weight", 0.4)?,
@@ -170,7 +173,9 @@ impl Network {
     /// Refuses what cannot run, with the path of what is wrong.
     fn check(&self, py: Python<'_>, until_ns: &Bound<'_, PyAny>) -> PyResult<()> {
         let until_ns = instant("until_ns", until_ns)?;
-        py.detach(|| self.scenario.validate(until_ns)).map_err(Raise::raise)
+        let checked = py.detach(|| self.scenario.validate(until_ns));
+        self.complaint.raise()?;
+        checked.map_err(Raise::raise)
     }
 
     /// Runs it: publishers send until `until_ns`, and then everything arrives, unless it is not to drain.
@@ -181,10 +186,11 @@ impl Network {
         let run = py.detach(|| {
             let mut goes_on = || {
                 stopped = Python::attach(|py| py.check_signals()).err();
-                stopped.is_none()
+                stopped.is_none() && !self.complaint.is_some()
             };
             self.scenario.run(until_ns, drain, &mut goes_on)
         });
+        self.complaint.raise()?;
         match (run, stopped) {
             (Ok(run), _) => PyNetworkRun::new(run),
             (Err(Error::Invalid(fault)), _) => Err(fault.raise()),

@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::Raise;
 use crate::number::{id, instant, whole_or};
+use crate::policy::{Complaint, PythonOutput};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyOutgoing>()?;
@@ -28,7 +29,7 @@ fn output_policies() -> Vec<&'static str> {
 /// A message that waits for a link.
 #[pyclass(name = "Outgoing", module = "giusto._core", frozen, eq)]
 #[derive(Clone, PartialEq)]
-struct PyOutgoing(Outgoing);
+pub(crate) struct PyOutgoing(pub(crate) Outgoing);
 
 #[pymethods]
 impl PyOutgoing {
@@ -87,7 +88,7 @@ impl PyOutgoing {
 /// What one matched subscription asks and pays, and the path to it.
 #[pyclass(name = "Terms", module = "giusto._core", frozen, eq)]
 #[derive(Clone, PartialEq)]
-struct PyTerms(Terms);
+pub(crate) struct PyTerms(pub(crate) Terms);
 
 #[pymethods]
 impl PyTerms {
@@ -117,6 +118,41 @@ impl PyTerms {
                 0,
             )?,
         }))
+    }
+
+    #[getter]
+    fn deadline_ns(&self) -> Nanos {
+        self.0.deadline_ns
+    }
+
+    #[getter]
+    fn price(&self) -> f64 {
+        self.0.price
+    }
+
+    #[getter]
+    fn penalty(&self) -> f64 {
+        self.0.penalty
+    }
+
+    #[getter]
+    fn nodenum(&self) -> u32 {
+        self.0.nodenum
+    }
+
+    #[getter]
+    fn mean_ns_per_kb(&self) -> f64 {
+        self.0.mean_ns_per_kb
+    }
+
+    #[getter]
+    fn variance_ns2_per_kb2(&self) -> f64 {
+        self.0.variance_ns2_per_kb2
+    }
+
+    #[getter]
+    fn subscriber_delay_ns(&self) -> Nanos {
+        self.0.subscriber_delay_ns
     }
 
     fn __repr__(&self) -> String {
@@ -187,8 +223,9 @@ fn losses(lost: &[Lost]) -> Losses {
 #[pyclass(name = "OutputQueue", module = "giusto._core")]
 struct PyOutputQueue {
     core: OutputQueue,
-    policy: &'static str,
+    policy: String,
     lost: Vec<Lost>,
+    complaint: Complaint,
 }
 
 #[pymethods]
@@ -198,7 +235,7 @@ impl PyOutputQueue {
                         processing_delay_ns=None, mean_transmission_ns=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword-only in Python")]
     fn new(
-        policy: &str,
+        policy: &Bound<'_, PyAny>,
         capacity: Option<&Bound<'_, PyAny>>,
         overflow: &str,
         expiry: Option<&str>,
@@ -225,13 +262,21 @@ impl PyOutputQueue {
             weight: weight.unwrap_or(default.weight),
         };
         let capacity = whole_or("capacity", capacity, 0..=usize::MAX, 1024)?;
-        let make = || {
+        let complaint = Complaint::default();
+        let make = |name: Option<&str>| {
             let expiry = expiry.map(Expiry::named).transpose()?;
-            let chosen = self::policy(policy)?;
-            let core = chosen.queue(capacity, Overflow::named(overflow)?, expiry, link)?;
-            Ok(Self { core, policy: chosen.name, lost: Vec::new() })
+            let overflow = Overflow::named(overflow)?;
+            if let Some(name) = name {
+                return self::policy(name)?.queue(capacity, overflow, expiry, link);
+            }
+            let stage = PythonOutput::new(&policy.clone().unbind(), complaint.clone());
+            OutputQueue::new(Box::new(stage), capacity, overflow, expiry.unwrap_or(Expiry::Dead), link)
         };
-        make().map_err(Invalid::raise)
+        let name = policy.extract::<String>().ok();
+        let core = make(name.as_deref()).map_err(Invalid::raise)?;
+        complaint.raise()?;
+        let policy = name.unwrap_or_else(|| policy.to_string());
+        Ok(Self { core, policy, lost: Vec::new(), complaint })
     }
 
     /// Offers a message; what became of it, and what was lost by it.
@@ -245,6 +290,7 @@ impl PyOutputQueue {
         let terms: Vec<Terms> = terms.iter().map(|terms| terms.0).collect();
         self.lost.clear();
         let admission = self.core.push(instant("now_ns", now_ns)?, message.0, &terms, &mut self.lost);
+        self.complaint.raise()?;
         let outcome = match admission.map_err(Invalid::raise)? {
             Admission::Queued => "queued",
             Admission::Refused => "refused",
@@ -257,6 +303,7 @@ impl PyOutputQueue {
     fn pop(&mut self, now_ns: &Bound<'_, PyAny>) -> PyResult<(Option<PyOutgoing>, Losses)> {
         self.lost.clear();
         let message = self.core.pop(instant("now_ns", now_ns)?, &mut self.lost);
+        self.complaint.raise()?;
         Ok((message.map(PyOutgoing), losses(&self.lost)))
     }
 
@@ -266,8 +313,8 @@ impl PyOutputQueue {
 
     /// The policy's name.
     #[getter]
-    fn policy(&self) -> &'static str {
-        self.policy
+    fn policy(&self) -> &str {
+        &self.policy
     }
 
     /// The most messages that may be queued.

@@ -113,8 +113,18 @@ struct State<'a> {
 impl Server {
     /// Serves `arrivals` until nothing is left. They and `changes` come in the order of time.
     pub fn run(&self, arrivals: &[Arrival], changes: &[Change]) -> Result<Run, ChangeError> {
+        self.run_with(policy(&self.policy)?, arrivals, changes)
+    }
+
+    /// The same with a stage that the caller has made, whatever the policy is called.
+    pub fn run_with(
+        &self,
+        stage: Box<dyn InputStage>,
+        arrivals: &[Arrival],
+        changes: &[Change],
+    ) -> Result<Run, ChangeError> {
         self.check(arrivals, changes)?;
-        let mut state = self.start(arrivals, changes)?;
+        let mut state = self.start(stage, arrivals, changes)?;
         let mut now = arrivals.first().map_or(0, |arrival| arrival.at_ns);
         while let Some(end_ns) = state.quantum(now)? {
             now = end_ns;
@@ -167,8 +177,12 @@ impl Server {
         Ok(())
     }
 
-    fn start<'a>(&'a self, arrivals: &'a [Arrival], changes: &'a [Change]) -> Result<State<'a>, ChangeError> {
-        let mut stage = policy(&self.policy)?;
+    fn start<'a>(
+        &'a self,
+        mut stage: Box<dyn InputStage>,
+        arrivals: &'a [Arrival],
+        changes: &'a [Change],
+    ) -> Result<State<'a>, ChangeError> {
         let mut queues = Queues::new(stage.lanes(), self.fragment_bytes)?;
         for (topic, share) in self.shares.iter().enumerate() {
             stage.check(TopicId(topic as u32), share)?;

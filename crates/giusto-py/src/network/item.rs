@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use giusto_core::error::Invalid;
 use giusto_core::id::Nanos;
@@ -9,7 +10,9 @@ use giusto_core::input::Share;
 use giusto_core::output::{Expiry, Overflow, SPAN_NS_MAX};
 use giusto_core::policer::{Burst, Limit};
 use giusto_core::queue::CAPACITY_MAX;
-use giusto_sim::network::{Attribute, Delay, Fault, FaultKind, MediumKind, Processor, Workload};
+use giusto_sim::network::{
+    Attribute, Delay, Fault, FaultKind, InputPolicy, MediumKind, OutputPolicy, Processor, Workload,
+};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,6 +21,7 @@ use crate::errors::Raise;
 use crate::input::PyShare;
 use crate::number::whole;
 use crate::options::Options;
+use crate::policy::{Complaint, PythonInput, PythonOutput};
 
 /// One entry on its way in.
 pub(super) struct Item<'py> {
@@ -131,11 +135,36 @@ impl<'py> Item<'py> {
         Overflow::named(&self.text("overflow", "drop_oldest")?).map_err(|fault| self.under(fault))
     }
 
+    /// The name of an output policy, or what makes one in Python.
+    pub(super) fn output_policy(&self, complaint: &Complaint) -> PyResult<OutputPolicy> {
+        let Some(given) = self.take("policy")? else { return Ok("fifo".into()) };
+        if let Some(name) = self.policy_name("policy", &given)? {
+            return Ok(OutputPolicy::Named(name));
+        }
+        let (factory, complaint) = (given.unbind(), complaint.clone());
+        Ok(OutputPolicy::Made(Arc::new(move || Box::new(PythonOutput::new(&factory, complaint.clone())))))
+    }
+
+    fn policy_name(&self, field: &str, given: &Bound<'py, PyAny>) -> PyResult<Option<String>> {
+        match given.extract() {
+            Ok(name) => Ok(Some(name)),
+            Err(_) if given.is_callable() => Ok(None),
+            Err(_) => {
+                Err(self.wrong(field, given, "the name of a policy, or a class or function that makes one"))
+            }
+        }
+    }
+
     /// `input` is the policy of a processor; without it there is none.
-    pub(super) fn processor(&self) -> PyResult<Option<Processor>> {
-        let Some(input) = self.take("input")? else { return Ok(None) };
-        let input: String =
-            input.extract().map_err(|_| self.wrong("input", &input, "the name of a policy"))?;
+    pub(super) fn processor(&self, complaint: &Complaint) -> PyResult<Option<Processor>> {
+        let Some(given) = self.take("input")? else { return Ok(None) };
+        let input = match self.policy_name("input", &given)? {
+            Some(name) => InputPolicy::Named(name),
+            None => {
+                let (factory, complaint) = (given.unbind(), complaint.clone());
+                InputPolicy::Made(Arc::new(move || Box::new(PythonInput::new(&factory, complaint.clone()))))
+            }
+        };
         let period_ns = self.optional_span("period_ns")?;
         let budget_ns = self.optional_span("budget_ns")?;
         let pace = match (period_ns, budget_ns) {

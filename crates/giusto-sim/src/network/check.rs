@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use giusto_core::error::Invalid;
 use giusto_core::frame::attributes::ATTRIBUTES_MAX;
 use giusto_core::id::{Nanos, TopicId};
-use giusto_core::input;
 use giusto_core::matching::topic;
 use giusto_core::output::{self, MONEY_MAX, PRIORITY_MAX, SPAN_NS_MAX};
 use giusto_core::policer::Rule;
@@ -13,6 +12,7 @@ use giusto_core::queue;
 use giusto_core::record::ID_MAX;
 use giusto_core::store::QUANTA_MAX;
 
+use super::policy::Policy;
 use super::scenario::{Attribute, Broker, Link, Processor, Publisher, Scenario, Subscriber, Topic};
 use super::workload::check_windows;
 
@@ -111,7 +111,11 @@ impl Scenario {
     fn check_broker(&self, broker: &Broker) -> Result<(), Invalid> {
         span("processing_ns", broker.processing_ns)?;
         let Some(processor) = &broker.processor else { return Ok(()) };
-        let stage = input::policy(&processor.input)?;
+        // A stage of the caller says what it thinks of the shares when the run makes it.
+        let stage = match &processor.input {
+            Policy::Named(_) => processor.input.stage()?,
+            Policy::Made(_) => return self.check_processor(processor),
+        };
         for (n, topic) in self.topics.iter().enumerate() {
             stage.check(TopicId(n as u32), &topic.share).map_err(|fault| {
                 let expected =
@@ -119,6 +123,10 @@ impl Scenario {
                 Invalid { expected, ..fault }
             })?;
         }
+        self.check_processor(processor)
+    }
+
+    fn check_processor(&self, processor: &Processor) -> Result<(), Invalid> {
         processor.check()?;
         let largest = self.publishers.iter().map(|publisher| publisher.size_bytes.1).max().unwrap_or(0);
         if largest.div_ceil(processor.fragment_bytes) > QUANTA_MAX {
@@ -142,7 +150,11 @@ impl Scenario {
         span("mean_transmission_ns", link.mean_transmission_ns.unwrap_or(0))?;
         let parameters =
             output::Link { epsilon: link.epsilon, weight: link.weight, ..output::Link::default() };
-        output::policy(&link.policy)?.queue(link.capacity, link.overflow, link.expiry, parameters)?;
+        let named = match &link.policy {
+            Policy::Named(name) => name,
+            Policy::Made(_) => "fifo",
+        };
+        output::policy(named)?.queue(link.capacity, link.overflow, link.expiry, parameters)?;
         Ok(())
     }
 

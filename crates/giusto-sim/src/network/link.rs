@@ -11,6 +11,7 @@ use super::delay::Delay;
 use super::directory::{Group, Matched, Seeker};
 use super::fault::Trouble;
 use super::plan::Plan;
+use super::policy::OutputPolicy;
 use super::routes::{Node, Tree};
 use super::scenario::{Link, Scenario};
 
@@ -26,8 +27,8 @@ pub(super) enum Needs {
 }
 
 impl Needs {
-    pub(super) fn of(policy: &output::Policy, expiry: Expiry) -> Self {
-        match (policy.name, expiry) {
+    fn of(policy: &OutputPolicy, expiry: Expiry) -> Self {
+        match (policy.name(), expiry) {
             ("fifo" | "priority", Expiry::None) => Self::Nothing,
             ("fifo" | "priority", Expiry::Dead) => Self::Latest,
             _ => Self::Terms,
@@ -123,7 +124,6 @@ pub(super) struct LinkState {
 impl LinkState {
     /// The idle `link`; `mean_size_bytes` is of the messages that may cross it.
     fn new(link: &Link, mean_size_bytes: u32, chance: Chance) -> Result<Self, Invalid> {
-        let policy = output::policy(&link.policy)?;
         let mean_ns = link.mean_transmission_ns.unwrap_or_else(|| link.delay.mean_ns(mean_size_bytes));
         // PD is part of the path's fixed time, since brokers may differ in it.
         let parameters = output::Link {
@@ -132,12 +132,12 @@ impl LinkState {
             epsilon: link.epsilon,
             weight: link.weight,
         };
-        let expiry = link.expiry.unwrap_or(policy.expiry);
+        let expiry = link.expiry.map_or_else(|| link.policy.expiry(), Ok)?;
         Ok(Self {
-            queue: policy.queue(link.capacity, link.overflow, Some(expiry), parameters)?,
+            queue: link.policy.queue(link, parameters)?,
             delay: link.delay,
             propagation_ns: link.propagation_ns,
-            needs: Needs::of(&policy, expiry),
+            needs: Needs::of(&link.policy, expiry),
             chance,
             busy_until_ns: Nanos::MIN,
             is_due: false,

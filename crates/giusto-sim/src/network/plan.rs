@@ -157,7 +157,8 @@ impl Plan {
                         "fifo or priority with expiry none or dead: others take at most {TERMS_MAX} \
                          subscriptions behind a link, and here are {count}"
                     );
-                    return Err(Invalid::new(field, &scenario.links[node.link as usize].policy, expected));
+                    let policy = scenario.links[node.link as usize].policy.name();
+                    return Err(Invalid::new(field, policy, expected));
                 }
             }
         }

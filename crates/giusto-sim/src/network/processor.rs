@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::id::{ClientId, FlowId, Nanos, TopicId};
-use giusto_core::input::{InputStage, policy};
+use giusto_core::input::InputStage;
 use giusto_core::queue::{Bounds, Queues};
 
 use super::scenario::{Processor, Scenario, Topic};
@@ -87,7 +87,7 @@ impl ProcessorState {
         topics: &[Topic],
         flows: &[(u32, u32)],
     ) -> Result<Self, Invalid> {
-        let mut stage = policy(&described.input)?;
+        let mut stage = described.input.stage()?;
         // Sizes are counted in fragments here: a byte of a queued frame stands for one.
         let mut queues = Queues::new(stage.lanes(), 1)?;
         for (n, topic) in topics.iter().enumerate() {

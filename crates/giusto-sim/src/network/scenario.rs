@@ -9,6 +9,7 @@ use giusto_core::policer::Limit;
 use super::delay::Delay;
 use super::fault::Fault;
 use super::medium::Medium;
+use super::policy::{InputPolicy, OutputPolicy};
 use super::workload::{Window, Workload};
 
 /// A network and everything that happens in it. Things refer to each other by their places in the lists.
@@ -69,7 +70,7 @@ pub struct Topic {
 
 /// What forwards messages: each takes `processing_ns`, all in parallel (PD of S1), and then its turn on the
 /// processor if there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Broker {
     /// Unique.
     pub name: String,
@@ -81,10 +82,10 @@ pub struct Broker {
 
 /// A processor that an input stage shares among topics and clients. Its clients are the broker's publishers and the
 /// links that lead to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Processor {
-    /// Name of the input policy.
-    pub input: String,
+    /// The input policy.
+    pub input: InputPolicy,
     /// A message takes one quantum per started fragment.
     pub fragment_bytes: u32,
     /// How long it takes to find the message that a quantum is for; idle flows are not looked at.
@@ -96,7 +97,7 @@ pub struct Processor {
 }
 
 /// What carries messages from one broker to another, one at a time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Link {
     /// The broker that sends.
     pub source: u32,
@@ -108,8 +109,8 @@ pub struct Link {
     pub propagation_ns: Nanos,
     /// The wire that it shares with other links.
     pub medium: Option<u32>,
-    /// Name of the output policy.
-    pub policy: String,
+    /// The output policy.
+    pub policy: OutputPolicy,
     /// When a waiting message is dropped; the policy's own mode if not given.
     pub expiry: Option<Expiry>,
     /// ε of rule (14).
