@@ -101,3 +101,4 @@ help: ## this list
 environment:
 	@sh tools/prerequisites.sh build
 	@sh tools/environment.sh dev
+	@sh tools/environment.sh spark

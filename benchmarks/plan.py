@@ -1,6 +1,7 @@
 """How long `giusto.plan()` takes with a search of shares, and how that grows with topics and clients.
 
-    python benchmarks/plan.py            the sizes of the table in docs/reference/plan.md
+    python benchmarks/plan.py               figures, as `make bench` wants them
+    python benchmarks/plan.py --table       the table of docs/reference/plan.md
     python benchmarks/plan.py 200 100 20    so many topics, clients, and publishers of each topic
 
 Three clients subscribe to each topic with a need. The promises are such that default shares are not enough:
@@ -10,6 +11,7 @@ weights and rates have to be found.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 
@@ -58,29 +60,38 @@ def timed(given: Scenario, policy: str) -> tuple[float, Plan]:
     return time.process_time() - start, made
 
 
+def row(wanted: Scenario, topics: int, clients: int, policy: str) -> str:
+    """A line of the table."""
+    seconds, made = timed(wanted, policy)
+    holds = "yes" if made.holds else "no"
+    cells = (topics, clients, len(wanted.offers), policy, f"{seconds:.2f}", holds, made.claim)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def figure(wanted: Scenario, topics: int, clients: int, policy: str) -> str:
+    """The seconds as a line of JSON."""
+    seconds, _ = timed(wanted, policy)
+    case = f"{topics} topics, {clients} clients, {len(wanted.offers):,} flows | {policy}"
+    return json.dumps({"bench": "plan", "case": case, "value": round(seconds, 3), "unit": "s"})
+
+
 def main() -> None:
-    """Print a table."""
+    """Print figures or a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("topics", nargs="?", type=int)
     parser.add_argument("clients", nargs="?", type=int, default=50)
     parser.add_argument("publishers", nargs="?", type=int, default=10)
+    parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     sizes = SIZES if given.topics is None else [(given.topics, given.clients, given.publishers)]
-    print("| topics | clients | flows | policy | seconds | all hold | what is said |")
-    print("|---:|---:|---:|---|---:|---|---|")
+    if given.table:
+        print("| topics | clients | flows | policy | seconds | all hold | what is said |")
+        print("|---:|---:|---:|---|---:|---|---|")
+    line = row if given.table else figure
     for topics, clients, publishers in sizes:
         wanted = tight(topics, clients, publishers)
         for policy in POLICIES:
-            seconds, made = timed(wanted, policy)
-            row = (
-                topics,
-                clients,
-                len(wanted.offers),
-                policy,
-                f"{seconds:.2f}",
-                "yes" if made.holds else "no",
-            )
-            print(f"| {' | '.join(map(str, row))} | {made.claim} |", flush=True)
+            print(line(wanted, topics, clients, policy), flush=True)
 
 
 if __name__ == "__main__":

@@ -23,13 +23,16 @@ from rich.console import Console
 from rich.table import Table
 
 from giusto._build import require_fresh, require_release
-from giusto.errors import StaleExtension
+from giusto.errors import NotInstalled, StaleExtension
+from giusto.pipeline.prerequisites import require_spark
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 # Programs that print no figures of their own: `make bench-peers` uses them.
 TOOLS = {"load", "relay"}
+# Programs that need Spark; where it cannot run they are left out, and it is said so.
+ON_SPARK = {"sweep"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,12 @@ AIMS = [
     *(
         Aim(f"admission: {policy}, one more contract into 10,000 (1,000 topics, 10,000 publishers)",
             "admission", f"10,000 contracts, 1,000 topics, 10,000 publishers | {policy}", 10, at_most=True)
-        for policy in ("twrr", "fair", "edf")
+        for policy in ("twrr", "smooth", "fair", "edf")
+    ),
+    *(
+        Aim(f"plan: {policy}, shares found for 100 topics, 50 clients, 1,000 flows",
+            "plan", f"100 topics, 50 clients, 1,000 flows | {policy}", 5, at_most=True)
+        for policy in ("twrr", "smooth", "fair", "edf")
     ),
 ]  # fmt: skip
 
@@ -131,8 +139,19 @@ def build() -> list[Program]:
 
 def python_programs() -> list[Program]:
     """The programs beside this file."""
-    scripts = (path for path in FOLDER.glob("*.py") if path != Path(__file__))
+    left_out = set() if spark_runs() else ON_SPARK
+    scripts = (path for path in FOLDER.glob("*.py") if path != Path(__file__) and path.stem not in left_out)
     return [Program(path.stem, (sys.executable, str(path))) for path in scripts]
+
+
+def spark_runs() -> bool:
+    """Whether programs that need Spark can be measured here."""
+    try:
+        require_spark()
+    except NotInstalled as error:
+        print(f"left out: {', '.join(sorted(ON_SPARK))} ({error})", file=sys.stderr)
+        return False
+    return True
 
 
 def figures(lines: Iterable[str]) -> list[Figure]:

@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -67,10 +68,36 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("giusto")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests go to workers one by one; those on Spark go to one worker, which starts one session for all.
+
+    The marks for groups of xdist do not work with all versions of pytest.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSession(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if nodeid.startswith("tests/spark/") else nodeid
+
+    return OneSession(config, log)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the seed, and the command that draws the same cases again."""
+    tell_skipped(terminalreporter)
     seed, cases = os.environ["GIUSTO_SEED"], os.environ.get("GIUSTO_CASES", "1")
     terminalreporter.write_line(f"seed: GIUSTO_SEED={seed} GIUSTO_CASES={cases}")
+
+
+def tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
+    """A part that could not be tested here is said aloud: nobody reads the number of skipped tests."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "spark" in report.keywords]
+    if skipped:
+        why = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")
+        terminalreporter.write_line(
+            f"NOT TESTED: {len(skipped)} tests of the pipeline. {why}", red=True, bold=True
+        )
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
      END { printf "Rust:   %d passed, %d failed, %d ignored", passed, failed, ignored }' "$logs/rust"
 [ "$rust" -eq 0 ] && echo || echo ": FAILED"
 printf 'Python: %s\n' "$(tail -n 1 "$logs/python" | tr -d '=')"
+grep -h '^NOT TESTED:' "$logs/python"
 [ "$fuzzing" -eq 0 ] || echo "Fuzzing: FAILED"
 if [ "$rust" -ne 0 ] || [ "$python" -ne 0 ] || [ "$fuzzing" -ne 0 ]; then
     echo "the tests FAILED; the same draws again: make test GIUSTO_SEED=$GIUSTO_SEED GIUSTO_CASES=$GIUSTO_CASES"

@@ -18,6 +18,7 @@
     ├── TimedOut(what, after_ns)                  also a TimeoutError
     ├── RequestFailed(error, text)
     ├── NotInstalled(what, remedy)
+    ├── SparkFailed(problem)
     └── StaleExtension(message)
 
 The arguments are attributes of the same names. All of them can be pickled.
@@ -151,7 +152,10 @@ def milliseconds(ns: int) -> str:
 
 
 class Nearest(NamedTuple):
-    """What could be granted instead: the smallest `max_latency`, the largest rate; None if nothing helps."""
+    """What could be granted instead: the smallest `max_latency`, the largest rate.
+
+    None if nothing helps, or if it would have taken too long to find out.
+    """
 
     max_latency_ns: int | None = None
     count: int | None = None  # type: ignore[assignment]  # not the method of tuples
@@ -170,7 +174,7 @@ class Nearest(NamedTuple):
 class Refused(GiustoError):
     """The bus cannot promise what was asked; nothing was changed.
 
-    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside
+    `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside, queue
     or datagrams; `reason` says it as a sentence. `nearest` is what would be granted now, if anything is.
     """
 
@@ -258,6 +262,17 @@ class NotInstalled(GiustoError):
 
     def __str__(self) -> str:
         return f"{self.what} is missing: {self.remedy}"
+
+
+class SparkFailed(GiustoError):
+    """Spark did not start, or went away; what was written before stays."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Spark failed: {self.problem}"
 
 
 class StaleExtension(GiustoError):

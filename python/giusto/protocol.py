@@ -72,11 +72,15 @@ class ShareTerms(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Connect(Request, frozen=True, kw_only=True):
-    """First request of a connection. Data may come from and go to `udp_port` of the same host."""
+    """First request of a connection. Data may come from and go to `udp_port` of the same host.
+
+    An `unnamed` client has a name that nobody chose: nothing is kept for it when its connection ends.
+    """
 
     name: str
     version: str
     udp_port: int | None = None
+    unnamed: bool = False
 
 
 class Advertise(Request, frozen=True, kw_only=True):

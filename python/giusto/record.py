@@ -15,7 +15,7 @@ from giusto import _core
 from giusto.errors import InvalidInput
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     SCHEMA: pa.Schema
 

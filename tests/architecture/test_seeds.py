@@ -55,3 +55,16 @@ def test_an_option_that_is_no_number_is_refused(run_tests: RunTests, name: str) 
     status, output = run_tests(DRAWING, **{name: "many"})
     assert status == pytest.ExitCode.USAGE_ERROR
     assert f"{name} = many: expected a whole number" in output
+
+
+def test_a_part_that_was_not_tested_is_said_aloud(run_tests: RunTests) -> None:
+    code = """
+import pytest
+
+@pytest.mark.spark
+def test_sweep():
+    pytest.skip("Java is missing: install it")
+"""
+    said = "NOT TESTED: 1 tests of the pipeline. Java is missing: install it"
+    assert said in run_tests(code, "-W", "ignore")[1]
+    assert "NOT TESTED" not in run_tests("def test_one(): pass")[1]

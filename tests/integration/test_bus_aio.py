@@ -121,6 +121,25 @@ def test_requests_are_answered_concurrently(broker: BrokerProcess) -> None:
     run(broker, test)
 
 
+def test_who_publishes_under_contract_asks_and_answers_over_a_second_connection(
+    broker: BrokerProcess,
+) -> None:
+    async def test(bus: giusto.aio.Bus) -> None:
+        await bus.subscribe("alarm", giusto.Need(max_latency="50ms"))
+        await bus.subscribe("_reply/judge", giusto.Need(max_latency="50ms"))
+        async with giusto.aio.connect(broker.address, name="monitor") as monitor:
+            await monitor.advertise("alarm", giusto.Offer(min_sep="10ms", max_size=256))
+            await monitor.serve("double", lambda message: message.payload * 2)
+            assert (await bus.request("double", b"ab")).payload == b"abab"
+            assert (await monitor.request("double", b"cd")).payload == b"cdcd"
+            assert "monitor~" in {client.name for client in (await bus.status()).clients}
+            async with giusto.aio.connect(broker.address, name="judge") as judge:
+                with pytest.raises(RequestFailed, match="on _reply/judge without a limit"):
+                    await judge.request("double", b"ef")
+
+    run(broker, test)
+
+
 def test_publishing_waits_for_credit_and_can_be_told_not_to(broker: BrokerProcess) -> None:
     async def test(bus: giusto.aio.Bus) -> None:
         publisher = await bus.advertise("credit", Offer(queue=2))

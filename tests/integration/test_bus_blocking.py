@@ -185,6 +185,18 @@ def test_requests_are_answered_also_with_what_the_handler_raised(
         bus.request("nobody", b"", timeout="1ms")
 
 
+def test_who_publishes_under_contract_asks_and_answers_over_a_second_connection(
+    broker: BrokerProcess, bus: giusto.Bus
+) -> None:
+    bus.subscribe("guarded/alarm", Need(max_latency="50ms"))
+    with giusto.connect(broker.address, name="guarded-monitor") as monitor:
+        monitor.advertise("guarded/alarm", Offer(min_sep="10ms", max_size=256))
+        monitor.serve("guarded/double", lambda message: message.payload * 2)
+        assert bus.request("guarded/double", b"ab", timeout=WATCHDOG_S).payload == b"abab"
+        assert monitor.request("guarded/double", b"cd", timeout=WATCHDOG_S).payload == b"cdcd"
+        assert "guarded-monitor~" in {client.name for client in bus.status().clients}
+
+
 def test_what_is_wrong_is_refused_with_its_name(bus: giusto.Bus) -> None:
     publisher = bus.advertise("wrong", Offer(max_size=4))
     with pytest.raises(TooLarge):

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from raw import BrokerProcess
+from watch import eventually
 
 import giusto
 from giusto import Granted, Need, Offer, Refused, Unproved
@@ -188,7 +189,7 @@ def test_a_damaged_store_is_put_aside_and_the_broker_says_so(tmp_path: Path) -> 
             assert isinstance(bus.subscribe("alarm", Need(max_latency="50ms")).verdict, Granted)
         broker.signal(signal.SIGTERM)
         _, said = broker.process.communicate(timeout=60)
-    assert f"{path} cannot be read" in said
+    assert f"{path} was damaged" in said
     assert (tmp_path / "contracts.db.damaged-1").exists()
 
 
@@ -204,3 +205,27 @@ def test_a_calibration_that_is_none_ends_the_broker_before_it_serves(tmp_path: P
         assert (broker.wait(), broker.ready) == (1, "")
         assert broker.process.stderr is not None
         assert "missing.json" in broker.process.stderr.read()
+
+
+def test_a_publisher_gets_no_second_burst_by_offering_anew_or_connecting_again(
+    own_broker: BrokerProcess,
+) -> None:
+    sent = 0
+    with giusto.connect(own_broker.address, name="watcher") as watcher:
+        watcher.subscribe("alarm", Need(max_latency="100ms"))
+        for _ in range(5):
+            with giusto.connect(own_broker.address, name="publisher") as bus:
+                for burst in (20, 21):
+                    publisher = bus.advertise("alarm", Offer(min_sep="1h", burst=burst, max_size=100))
+                    for _ in range(20):
+                        publisher.publish(b"x")
+                    sent += 20
+                    bus.flush()
+                    publisher.unadvertise()
+
+        def counted() -> tuple[int, int]:
+            (topic,) = (each for each in watcher.status().topics if each.topic == "alarm")
+            return topic.counters["ingested"], topic.counters["policed"]
+
+        eventually(lambda: sum(counted()) == sent, "every message to be counted")
+        assert counted() == (21, sent - 21)

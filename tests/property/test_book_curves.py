@@ -15,7 +15,7 @@ from giusto.guarantee.fixed import ONE, of
 from giusto.guarantee.pace import Pace
 from giusto.guarantee.stages.fair import TICKS, Virtual
 from giusto.guarantee.stages.smooth import Places, positions
-from giusto.guarantee.stages.twrr import Cycle
+from giusto.guarantee.stages.twrr import Cells, Cycle
 
 QUANTUM_NS = 7
 weights = st.lists(st.integers(1, 12), min_size=1, max_size=6)
@@ -35,7 +35,7 @@ def cycle(given_weights: list[int], sizes: list[int], topic: int, divisor: int |
     sums: Counter[int] = Counter()
     for weight, size in zip(given_weights, sizes, strict=True):
         sums[weight] += size * QUANTUM_NS
-    return Cycle(given_weights[topic], divisor or gcd(*given_weights), sums, 0)
+    return Cycle(given_weights[topic], Cells(divisor or gcd(*given_weights), sums, 0))
 
 
 @given(topics(), st.integers(1, 40))

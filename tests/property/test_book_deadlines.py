@@ -13,7 +13,17 @@ from giusto.guarantee.model import Allotted, Change, Demand, Setting, Supply
 from giusto.guarantee.stages.edf import Edf, common_ns
 
 FREE = Line(0)
-COSTS = Costs(take=FREE, step=FREE, deliver=FREE, write=Line(1), frame_ns=0, turn_ns=0, call_ns=0)
+COSTS = Costs(
+    take=FREE,
+    step=FREE,
+    deliver=FREE,
+    write=Line(1),
+    frame_ns=0,
+    turn_ns=0,
+    call_ns=0,
+    serve=None,
+    serve_each=None,
+)
 
 
 def drawn(rng: random.Random) -> Book:

@@ -276,6 +276,7 @@ def test_urgent_messages_of_a_topic_overtake_normal_ones(engine: _core.Engine) -
 
 def test_records_say_what_happened(engine: _core.Engine) -> None:
     topic, flow, reader = pair(engine, min_sep_ns=10)
+    engine.guard(topic, True)
     strict = engine.connect("strict")
     engine.subscribe(strict, "news", need=_core.Need(deadline_ns=50, price=3.0, penalty=0.5, bound_ns=40))
     engine.publish(0, flow, b"12345", sequence=1)

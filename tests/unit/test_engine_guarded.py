@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow
 import pytest
 
 from giusto import _core
@@ -192,3 +193,123 @@ def test_a_store_that_the_rest_has_filled_has_room_for_guarded_messages() -> Non
         engine.publish(0, flood, b"x")
     engine.publish(0, alarm, b"SpO2 low")
     assert engine.counters(guarded)["ingested"] == 1
+
+
+def test_what_waited_before_the_contract_was_not_promised_anything() -> None:
+    for policy in INPUTS:
+        engine = _core.Engine(input=policy, record_capacity=100)
+        topic = engine.declare("t")
+        flow, reader = flow_on(engine, topic, "a"), engine.connect("reader")
+        for _ in range(3):
+            engine.publish(0, flow, b"old")
+        engine.guard(topic, True)
+        engine.subscribe(reader, "t", need=_core.Need(bound_ns=40))
+        engine.publish(5, flow, b"behind")
+        assert engine.waiting_guarded == 0
+        pump(engine)
+        assert received(engine, reader) == [b"old"] * 3 + [b"behind"]
+        engine.publish(9, flow, b"new")
+        assert engine.waiting_guarded == 1
+        pump(engine)
+        assert received(engine, reader) == [b"new"]
+        rows = pyarrow.record_batch(engine.drain_records()).to_pylist()
+        assert [row["bound_ns"] for row in rows] == [None] * 4 + [40]
+
+
+def test_messages_that_waited_make_no_guarded_message_wait(engine: _core.Engine) -> None:
+    share = _core.Share(period_ns=1, deadline_ns=5)
+    first, second, rest = (engine.declare(name, share) for name in ("first", "second", "rest"))
+    engine.guard(first, True)
+    reader = reader_of(engine, "#")
+    a, b, c = (flow_on(engine, topic, f"p{topic}") for topic in (first, second, rest))
+    for n in range(50):
+        engine.publish(n, b, b"old")
+        engine.publish(n, c, b"rest")
+    engine.guard(second, True)
+    engine.publish(99, a, b"now")
+    payloads = []
+    while engine.step(100) is not None:
+        payloads += received(engine, reader)
+    assert payloads == [b"now"] + [b"old"] * 50 + [b"rest"] * 50
+
+
+def test_deliveries_that_waited_make_no_guarded_delivery_wait_and_stay_in_order(
+    engine: _core.Engine,
+) -> None:
+    first, second = engine.declare("first"), engine.declare("second")
+    engine.guard(first, True)
+    reader = reader_of(engine, "#")
+    a, b = flow_on(engine, first, "a"), flow_on(engine, second, "b")
+    engine.publish(0, b, b"b0")
+    pump(engine)
+    engine.guard(second, True)
+    for flow, payload in ((b, b"b1"), (a, b"a0")):
+        engine.publish(0, flow, payload)
+    pump(engine)
+    assert received(engine, reader) == [b"a0", b"b0", b"b1"]
+    for flow, payload in ((b, b"b2"), (a, b"a1")):
+        engine.publish(0, flow, payload)
+        pump(engine)
+    assert received(engine, reader) == [b"b2", b"a1"]
+
+
+@pytest.mark.parametrize("overflow", ["drop_oldest", "drop_new", "disconnect"])
+def test_coming_under_contract_loses_nothing_that_waits_for_a_client(overflow: str) -> None:
+    engine = _core.Engine(output_capacity=4, overflow=overflow)
+    topics = [engine.declare(f"t{n}") for n in range(3)]
+    engine.guard(topics[0], True)
+    reader = reader_of(engine, "#")
+    flows = [flow_on(engine, topic, f"p{topic}") for topic in topics]
+    sent = []
+    for n, flow in enumerate(flows):
+        for _ in range(4):
+            engine.publish(0, flow, b"%d" % n)
+            sent.append(b"%d" % n)
+        pump(engine)
+        engine.guard(topics[n], True)
+    assert engine.take_overflowed() == []
+    assert received(engine, reader) == sent
+    for flow in flows:
+        engine.publish(0, flow, b"more")
+    pump(engine)
+    assert received(engine, reader) == [b"more"] * 3
+
+
+@pytest.mark.parametrize("policy", ["twrr", "smooth"])
+def test_a_topic_joins_the_guarded_ones_when_none_of_their_messages_waits(policy: str) -> None:
+    engine = _core.Engine(input=policy)
+    busy, new = (engine.declare(name, _core.Share(weight=10)) for name in ("busy", "new"))
+    engine.guard(busy, True)
+    reader = reader_of(engine, "#")
+    a, b = flow_on(engine, busy, "a"), flow_on(engine, new, "b")
+    for _ in range(3):
+        engine.publish(0, a, b"a")
+    engine.step(0)
+    assert engine.guard(new, True)
+    engine.publish(0, b, b"b")
+    assert engine.waiting_guarded == 2
+    pump(engine)
+    assert received(engine, reader) == [b"a", b"a", b"a", b"b"]
+    engine.publish(0, b, b"b")
+    assert engine.waiting_guarded == 1
+    pump(engine)
+    assert received(engine, reader) == [b"b"]
+    assert engine.guard(new, False)
+
+
+def test_a_topic_that_waits_to_join_can_leave_again(engine: _core.Engine) -> None:
+    busy, new = engine.declare("busy"), engine.declare("new")
+    engine.guard(busy, True)
+    a = flow_on(engine, busy, "a")
+    engine.publish(0, a, b"a")
+    assert engine.guard(new, True)
+    assert engine.guard(new, False)
+    assert engine.guard(new, True)
+    engine.forget(new)
+    again = engine.declare("again")
+    pump(engine)
+    b = flow_on(engine, again, "b")
+    engine.publish(0, b, b"rest")
+    assert (engine.waiting, engine.waiting_guarded) == (1, 0)
+    pump(engine)
+    assert engine.stored == 0

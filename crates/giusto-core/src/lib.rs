@@ -8,6 +8,7 @@
 //! argument, in integer nanoseconds, and every decision is a value that a test can look at.
 
 pub mod arena;
+pub mod effort;
 pub mod engine;
 pub mod error;
 pub mod frame;

@@ -13,6 +13,13 @@
 //! nanosecond, a message takes period·b ticks to be earned back, and a full bucket is worth
 //! B·period·b = a·period + jitter·count·b ticks. A message conforms if `full_at` after it lies at most a
 //! full bucket ahead of now. Nothing is rounded, so nothing drifts; nothing is divided.
+//!
+//! A publisher that offers anew does not begin anew. Its next bucket has x' = max(min(B', x), B' - d) messages left, where x
+//! are those that the last one had, and d is what it owes: what was let through and has not been earned back since, under all
+//! its rules. So what passes in any window is at most B + ρt with the largest B and ρ of the rules in it. Proof: let u be the
+//! last change in the window at which B' - d is the larger one. Until u at most d + ∫ρ passed, since d counts it; after u at
+//! most x' + ∫ρ = B' - d + ∫ρ, since tokens only come at ρ. Without such a change it is x + ∫ρ, and x <= B.
+//! Who owes nothing begins with a full bucket: only what is owed has to be remembered.
 
 use std::fmt;
 use std::sync::Arc;
@@ -119,20 +126,81 @@ impl Rule {
     pub const fn separation_ns(&self) -> Nanos {
         self.separation_ns
     }
+
+    fn now_ticks(&self, now: Nanos) -> i128 {
+        i128::from(now) * i128::from(self.ticks_per_ns)
+    }
+
+    /// The first nanosecond that is not before an instant in ticks.
+    fn instant_ns(&self, ticks: i128) -> Nanos {
+        let ticks_per_ns = i128::from(self.ticks_per_ns);
+        let rounds_up = i128::from(ticks.rem_euclid(ticks_per_ns) != 0);
+        let earliest_ns = ticks.div_euclid(ticks_per_ns) + rounds_up;
+        earliest_ns.clamp(i64::MIN.into(), i64::MAX.into()) as Nanos
+    }
 }
 
-/// A token bucket; full when it is made.
+/// Debts are handed from rule to rule in such parts of a message, rounded up.
+const PARTS: i128 = 1 << 32;
+/// More messages than are ever let through.
+const MESSAGES_MAX: i128 = 1 << 90;
+
+impl Rule {
+    fn bucket_ticks(&self) -> i128 {
+        self.slack_ticks + self.message_ticks
+    }
+
+    /// Ticks as parts of a message, rounded up.
+    fn parts_up(&self, ticks: i128) -> i128 {
+        -self.parts_down(-ticks)
+    }
+
+    /// Ticks as parts of a message, rounded down.
+    fn parts_down(&self, ticks: i128) -> i128 {
+        let (whole, part) = (ticks.div_euclid(self.message_ticks), ticks.rem_euclid(self.message_ticks));
+        // Both so small that the product fits; less of a larger message is not more of it.
+        let shift = (128 - self.message_ticks.leading_zeros()).saturating_sub(94);
+        let (part, message) = (part >> shift, (self.message_ticks >> shift) + i128::from(shift > 0));
+        whole.clamp(-MESSAGES_MAX, MESSAGES_MAX) * PARTS + part * PARTS / message
+    }
+
+    /// Parts of a message as ticks, rounded up.
+    fn ticks_up(&self, parts: i128) -> i128 {
+        let (whole, part) = (parts / PARTS, parts % PARTS);
+        let fine = (self.message_ticks % PARTS * part + PARTS - 1) / PARTS;
+        let coarse = whole.saturating_mul(self.message_ticks);
+        (self.message_ticks / PARTS * part + fine).saturating_add(coarse).min(BUCKET_TICKS_MAX)
+    }
+}
+
+/// A token bucket; full when it is made, unless it goes on from another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
     rule: Arc<Rule>,
     /// When the bucket is full again.
     full_at: i128,
+    /// When nothing is owed any more: later, if an earlier rule has allowed more.
+    clear_at: i128,
+    /// The bucket that this one goes on from with its first message.
+    before: Option<Box<Bucket>>,
 }
 
 impl Bucket {
     /// A full bucket.
     pub fn new(rule: Arc<Rule>) -> Self {
-        Self { rule, full_at: i128::MIN }
+        Self { rule, full_at: i128::MIN, clear_at: i128::MIN, before: None }
+    }
+
+    /// The bucket of a publisher that offers anew: it goes on, under this rule.
+    pub fn go_on(self, rule: Arc<Rule>) -> Self {
+        let is_used = self.full_at != i128::MIN;
+        match self.before {
+            // Nothing was asked of it: all is as before.
+            Some(before) if !is_used => before.go_on(rule),
+            _ if *self.rule == *rule => self,
+            _ if !is_used => Self::new(rule),
+            _ => Self { before: Some(Box::new(self)), ..Self::new(rule) },
+        }
     }
 
     /// Whether a message at `now` keeps the offer. If it does, it takes its token.
@@ -141,22 +209,39 @@ impl Bucket {
     /// back never earns a token, and going forth again earns only what it would have earned once.
     #[inline]
     pub fn conforms(&mut self, now: Nanos) -> bool {
-        let now_ticks = i128::from(now) * i128::from(self.rule.ticks_per_ns);
+        if self.before.is_some() {
+            self.take_over(now);
+        }
+        let now_ticks = self.rule.now_ticks(now);
         if self.full_at > now_ticks + self.rule.slack_ticks {
             return false;
         }
         self.full_at = self.full_at.max(now_ticks) + self.rule.message_ticks;
+        self.clear_at = self.clear_at.max(now_ticks).saturating_add(self.rule.message_ticks);
         true
     }
 
-    /// The earliest instant at which a message conforms: every `now` from there on does, none before.
-    /// Saturates at the ends of time.
-    pub fn next_conforming_ns(&self) -> Nanos {
-        let earliest_ticks = self.full_at.saturating_sub(self.rule.slack_ticks);
-        let ticks_per_ns = i128::from(self.rule.ticks_per_ns);
-        let rounds_up = i128::from(earliest_ticks.rem_euclid(ticks_per_ns) != 0);
-        let earliest_ns = earliest_ticks.div_euclid(ticks_per_ns) + rounds_up;
-        earliest_ns.clamp(i64::MIN.into(), i64::MAX.into()) as Nanos
+    /// Begins with what the bucket before has left, and owes what that owes.
+    #[cold]
+    fn take_over(&mut self, now: Nanos) {
+        let Some(before) = self.before.take() else { return };
+        let since_ticks = before.rule.now_ticks(now);
+        let spent_ticks = (before.full_at - since_ticks).max(0);
+        let owed_ticks = before.clear_at.saturating_sub(since_ticks).max(0);
+        let left = before.rule.parts_down(before.rule.bucket_ticks() - spent_ticks);
+        let owed = before.rule.parts_up(owed_ticks);
+        let spent = (self.rule.parts_up(self.rule.bucket_ticks()) - left).min(owed).max(0);
+        let now_ticks = self.rule.now_ticks(now);
+        self.full_at = now_ticks + self.rule.ticks_up(spent);
+        self.clear_at = now_ticks + self.rule.ticks_up(owed);
+    }
+
+    /// When nothing is owed any more: a new bucket is as good as this one then. `None` if nothing ever was.
+    pub fn clear_ns(&self) -> Option<Nanos> {
+        match &self.before {
+            Some(before) => before.clear_ns(),
+            None => (self.clear_at != i128::MIN).then(|| self.rule.instant_ns(self.clear_at)),
+        }
     }
 
     /// What the bucket enforces.
@@ -188,9 +273,11 @@ impl Policer {
         conforms
     }
 
-    /// The earliest instant at which a message conforms, see [`Bucket::next_conforming_ns`].
+    /// The earliest instant at which a message conforms: every `now` from there on does, none before.
+    /// Saturates at the ends of time.
     pub fn next_conforming_ns(&self) -> Nanos {
-        self.bucket.next_conforming_ns()
+        let rule = &self.bucket.rule;
+        rule.instant_ns(self.bucket.full_at.saturating_sub(rule.slack_ticks))
     }
 
     /// The burst as installed, see [`Rule::installed_burst`].

@@ -1,6 +1,7 @@
 //! `twrr` and `smooth` against a literal walk over their cells: the same quantum at every step, with
 //! any pattern of arrivals, idle times, clients and changes of weight (A7).
 
+use giusto_core::effort::Effort;
 use giusto_core::id::{ClientId, FlowId, TopicId};
 use giusto_core::input::{InputStage, Share, policy};
 use giusto_core::queue::{Bounds, Queues};
@@ -149,13 +150,17 @@ fn stage(
     (stage, queues, seats)
 }
 
+/// A `patient` stage is prepared as soon as its weights have changed.
 fn compare(
     name: &str,
+    patient: bool,
     mut walk: Walk,
     publishers: &[usize],
     actions: &[Action],
 ) -> Result<(), TestCaseError> {
     let (mut stage, mut queues, seats) = stage(name, &walk.weights, publishers);
+    stage.set_patient(patient);
+    stage.prepare(&mut Effort::ALL.clone());
     for action in actions {
         match action {
             Action::Arrive(flow) => {
@@ -174,9 +179,46 @@ fn compare(
                 let topic = topic.index(publishers.len());
                 walk.weigh(topic, *weight);
                 stage.allot(TopicId(topic as u32), &Share { weight: *weight, ..Share::default() });
+                stage.prepare(&mut Effort::ALL.clone());
+                prop_assert!(stage.is_prepared());
             }
         }
     }
+    Ok(())
+}
+
+/// All that arrived is served, however slowly tables are made, and however many changes come meanwhile.
+fn serve_all(
+    weights: &[u32],
+    publishers: &[usize],
+    actions: &[Action],
+    units: usize,
+) -> Result<(), TestCaseError> {
+    let (mut stage, mut queues, seats) = stage("smooth", weights, publishers);
+    stage.set_patient(true);
+    for action in actions {
+        match action {
+            Action::Arrive(flow) => {
+                let flow = FlowId(flow.index(seats.len()) as u32);
+                if queues.push(0, flow, 0, b"message").unwrap().first {
+                    stage.arrived(&queues, TopicId(seats[flow.index()].0 as u32), flow);
+                }
+            }
+            Action::Serve => {
+                stage.prepare(&mut Effort::units(units));
+                stage.next(0, &mut queues);
+            }
+            Action::Weigh(topic, weight) => {
+                let topic = TopicId(topic.index(publishers.len()) as u32);
+                stage.allot(topic, &Share { weight: *weight, ..Share::default() });
+            }
+        }
+    }
+    while !stage.is_prepared() {
+        stage.prepare(&mut Effort::units(units));
+    }
+    while stage.next(0, &mut queues).is_some() {}
+    prop_assert_eq!(queues.len(), 0);
     Ok(())
 }
 
@@ -199,11 +241,41 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 proptest! {
     #[test]
     fn twrr_is_figure_3_without_the_empty_quanta((weights, publishers) in load(), actions in actions()) {
-        compare("twrr", Walk::new(figure_3, true, &weights, &publishers), &publishers, &actions)?;
+        compare("twrr", false, Walk::new(figure_3, true, &weights, &publishers), &publishers, &actions)?;
     }
 
     #[test]
     fn smooth_is_its_table_without_the_empty_quanta((weights, publishers) in load(), actions in actions()) {
-        compare("smooth", Walk::new(credits, false, &weights, &publishers), &publishers, &actions)?;
+        for patient in [false, true] {
+            let walk = Walk::new(credits, false, &weights, &publishers);
+            compare("smooth", patient, walk, &publishers, &actions)?;
+        }
+    }
+
+    #[test]
+    fn a_patient_stage_serves_everything(
+        (weights, publishers) in load(), actions in actions(), units in 1usize..12,
+    ) {
+        serve_all(&weights, &publishers, &actions, units)?;
+    }
+}
+
+#[test]
+fn the_portions_of_a_table_are_as_many_as_it_has_cells() {
+    for topics in [60u32, 600] {
+        let mut stage = policy("smooth").unwrap();
+        stage.set_patient(true);
+        let weights = 1_001..1_001 + topics.min(60);
+        let cells: u32 = (0..topics).map(|n| 1_001 + n % 60).sum();
+        for (topic, weight) in weights.cycle().take(topics as usize).enumerate() {
+            stage.allot(TopicId(topic as u32), &Share { weight, ..Share::default() });
+        }
+        let mut portions = 0;
+        while !stage.is_prepared() {
+            stage.prepare(&mut Effort::units(256));
+            portions += 1;
+        }
+        // A cell is one unit, and one more for 16 different weights.
+        assert!((cells / 256..=5 * cells / 256 + 10).contains(&portions), "{portions} for {cells}");
     }
 }

@@ -1,6 +1,7 @@
 //! Two classes of traffic: the guarded is served as if the rest were not there, and moving a topic between them loses
 //! and reorders nothing.
 
+use giusto_core::effort::Effort;
 use giusto_core::engine::{Config, Engine, Need, Offer, Step};
 use giusto_core::frame::{Data, DataHeader};
 use giusto_core::id::{ClientId, FlowId, Nanos, TopicId};
@@ -57,15 +58,33 @@ impl World {
         taken
     }
 
+    fn waiting(&self, flow: usize) -> u32 {
+        self.engine.waiting_in(self.flows[flow].1, self.topics[flow / 2])
+    }
+
     /// (topic, source, sequence) of what the subscriber's link carries next.
     fn take(&mut self, now: Nanos) -> Option<(TopicId, ClientId, u64)> {
-        let token = self.engine.take(now, self.subscriber)?;
+        self.take_for(now, self.subscriber)
+    }
+
+    fn take_for(&mut self, now: Nanos, client: ClientId) -> Option<(TopicId, ClientId, u64)> {
+        let token = self.engine.take(now, client)?;
         let delivery = self.engine.delivery(token).unwrap();
         let sequence = u64::from_le_bytes(delivery.frame[16..24].try_into().unwrap());
         let taken = (delivery.topic, delivery.source, sequence);
         self.engine.finish(token);
         Some(taken)
     }
+}
+
+/// (T3) with (T2) for the first message of a backlog, in quanta: one publisher on each topic, and a quantum that was just missed.
+fn first_of_backlog(own: u32, all: &[u32]) -> u32 {
+    fn gcd(a: u32, b: u32) -> u32 {
+        if b == 0 { a } else { gcd(b, a % b) }
+    }
+    let divisor = all.iter().fold(0, |divisor, &weight| gcd(divisor, weight));
+    let cells: u32 = all.iter().map(|weight| weight.saturating_sub(own) / divisor + 1).sum();
+    cells + 1
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -175,4 +194,91 @@ proptest! {
         }
         prop_assert!(!world.engine.has_guarded());
     }
+    #[test]
+    fn topics_that_are_guarded_one_client_after_the_other_lose_and_reorder_nothing(
+        input in input(),
+        output in output(),
+        weights in prop::collection::vec(1u32..6, 2),
+        acts in acts(4, 2),
+    ) {
+        let mut world = World::new(input, output, &weights);
+        let mut subscribers = vec![world.subscriber];
+        for name in ["c", "d", "e"] {
+            let client = world.engine.connect(name).unwrap();
+            world.engine.subscribe(client, "#", None, &Need::default()).unwrap();
+            subscribers.push(client);
+        }
+        let mut next = std::collections::HashMap::new();
+        let mut check = |client, (topic, source, sequence)| {
+            let expected = next.entry((client, topic, source)).or_insert(0);
+            prop_assert_eq!(sequence, *expected);
+            *expected += 1;
+            Ok(())
+        };
+        let last_ns = acts.len() as Nanos;
+        for (now, act) in acts.into_iter().enumerate() {
+            let (client, now) = (subscribers[now % subscribers.len()], now as Nanos);
+            match act {
+                Act::Publish(flow, size) => prop_assert!(world.publish(now, flow, size)),
+                Act::Step => drop(world.engine.step(now)),
+                Act::Take => if let Some(taken) = world.take_for(now, client) { check(client, taken)? },
+                Act::Guard(topic, guarded) => {
+                    world.engine.guard_some(world.topics[topic], guarded, &mut Effort::units(1)).unwrap();
+                }
+            }
+        }
+        while world.engine.step(last_ns).is_some() {}
+        for client in subscribers {
+            while let Some(taken) = world.take_for(last_ns, client) { check(client, taken)? }
+        }
+        prop_assert_eq!(world.engine.stored(), 0);
+        let published: u64 = world.flows.iter().map(|flow| flow.2).sum();
+        prop_assert_eq!(world.engine.totals().delivered, 4 * published);
+    }
+
+    #[test]
+    fn what_was_promised_keeps_its_bound_when_topics_come_under_contract_at_any_instant(
+        weights in prop::collection::vec(1u32..30, 5),
+        acts in acts(10, 5),
+    ) {
+        let mut world = World::new("twrr", "fifo", &weights);
+        let mut guarded = vec![weights[0]];
+        world.engine.guard(world.topics[0], true).unwrap();
+        // Guarded quanta so far; when the first message of a backlog came in, by topic.
+        let (mut quanta, mut since) = (0, [None; 5]);
+        for act in acts {
+            match act {
+                Act::Publish(flow, _) => for _ in 0..20 {
+                    let (topic, before) = (flow / 2, world.engine.waiting_guarded());
+                    let is_first = world.waiting(2 * topic) == 0;
+                    // One publisher on each topic.
+                    world.publish(0, 2 * topic, 1);
+                    let is_promised = world.engine.waiting_guarded() > before;
+                    if is_first && is_promised { since[topic] = Some(quanta); }
+                },
+                Act::Guard(topic, _) => if !world.engine.is_guarded(world.topics[topic]) {
+                    world.engine.guard(world.topics[topic], true).unwrap();
+                    guarded.push(weights[topic]);
+                },
+                Act::Step | Act::Take => for _ in 0..7 {
+                    quanta += u32::from(world.engine.waiting_guarded() > 0);
+                    let Some(quantum) = world.engine.step(0) else { break };
+                    let topic = world.flows.iter().position(|one| one.0 == quantum.flow).unwrap() / 2;
+                    if let Some(start) = since[topic].take() {
+                        let bound = first_of_backlog(weights[topic], &guarded);
+                        prop_assert!(quanta - start <= bound, "{} quanta, at most {}", quanta - start, bound);
+                    }
+                },
+            }
+        }
+    }
+}
+
+#[test]
+fn a_topic_of_which_messages_wait_is_guarded_in_as_many_portions_as_there_are_clients() {
+    let mut world = World::new("twrr", "fifo", &[1]);
+    (0..640).for_each(|n| drop(world.engine.connect(&format!("{n}"))));
+    assert!(world.publish(0, 0, 1) && world.engine.step(0).is_some());
+    let portion = || !world.engine.guard_some(world.topics[0], true, &mut Effort::units(64)).unwrap();
+    assert_eq!(std::iter::repeat_with(portion).take_while(|&is_left| is_left).count(), 640 / 64);
 }

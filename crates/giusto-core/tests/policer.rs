@@ -1,6 +1,8 @@
 //! The policer against its two promises and against a bucket that keeps its level as an exact fraction.
 
-use giusto_core::policer::{Burst, Limit, Policer};
+use std::sync::Arc;
+
+use giusto_core::policer::{Bucket, Burst, Limit, Policer, Rule};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -146,6 +148,26 @@ proptest! {
                 let next = policer.next_conforming_ns();
                 let conforms = policer.conforms(now);
                 prop_assert!(!conforms || now >= next);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_bucket_that_goes_on_survives_any_limits_and_instants(
+        offers in vec((edge(), edge(), edge(), edge(), edge()), 1..6),
+        times_ns in vec(edge(), 1..6),
+    ) {
+        let mut bucket = Bucket::new(Arc::new(Rule::new(Limit::min_sep(1)).unwrap()));
+        for (count, period_ns, numerator, denominator, jitter_ns) in offers {
+            let burst = Burst { numerator, denominator };
+            if let Ok(rule) = Rule::new(Limit { count, period_ns, burst, jitter_ns }) {
+                bucket = bucket.go_on(Arc::new(rule));
+            }
+            for &now in &times_ns {
+                bucket.conforms(now);
+                prop_assert!(bucket.clear_ns().is_some());
             }
         }
     }

@@ -47,9 +47,10 @@ impl Memory {
         let mut held: Vec<ConnId> = self.partial.keys().copied().collect();
         held.sort_unstable();
         held.into_iter().for_each(|conn| self.offer(conn));
-        for conn in self.hub.expire(self.now) {
+        for conn in self.hub.expire(self.now, usize::MAX) {
             self.hang_up(self.now, conn, "did not close in time");
         }
+        self.hub.finish_all();
         let stepped = self.hub.step(self.now);
         self.hub.gather(self.now);
         stepped
@@ -70,10 +71,12 @@ impl Memory {
         self.advance(now);
         self.partial.remove(&conn);
         self.hub.hang_up(conn, reason);
+        self.hub.finish_all();
     }
 
     /// What the control plane has not been told yet.
     pub fn events(&mut self) -> Vec<Event> {
+        self.hub.finish_all();
         self.hub.events().into()
     }
 

@@ -54,6 +54,17 @@ fn a_portion_is_what_all_offers_of_a_connection_allow_at_once_and_one_message_mo
 }
 
 #[test]
+fn a_portion_has_room_for_what_may_come_late_and_all_at_once() {
+    let mut hub = hub();
+    let (publisher, _, _) = guarded_pair(&mut hub, 100, 1);
+    let mut offer = limited(1_000, 1);
+    offer.limit = offer.limit.map(|limit| Limit { jitter_ns: 2_500, ..limit });
+    let other = hub.declare("other", Share::default()).unwrap();
+    hub.advertise(publisher, other, &offer).unwrap();
+    assert_eq!(hub.portion_bytes(publisher), Some(200 + 5_000));
+}
+
+#[test]
 fn a_portion_is_never_below_one_kibibyte_nor_above_sixteen() {
     for (limit_bytes, burst, portion) in [(57, 1, 1_024), (1 << 20, 1, 16_384), (57, i64::MAX, 16_384)] {
         let mut hub = hub();
@@ -87,9 +98,9 @@ fn who_breaks_an_offer_is_on_probation_and_longer_if_it_goes_on() {
     assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (None, vec![publisher]));
     assert!(hub.next_timer().is_some_and(|at| at <= PROBATION_NS));
     hub.receive(PROBATION_NS / 2, publisher, &two);
-    hub.expire(PROBATION_NS);
+    hub.expire(PROBATION_NS, usize::MAX);
     assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (None, vec![]));
-    hub.expire(2 * PROBATION_NS);
+    hub.expire(2 * PROBATION_NS, usize::MAX);
     assert_eq!((hub.portion_bytes(publisher), shifts(&mut hub)), (Some(1_024), vec![publisher]));
 }
 

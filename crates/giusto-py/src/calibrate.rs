@@ -11,17 +11,18 @@ use crate::number::{whole, whole_or};
 /// Longest measurement in one call: it cannot be interrupted.
 const DURATION_NS_MAX: Nanos = 60_000_000_000;
 const SAMPLES_MAX: usize = 10_000;
-/// Subscribers, topics, clients or frames.
+/// Subscribers, filters, topics, clients or frames.
 const COUNT_MAX: usize = 1_000;
 const SIZE_BYTES_MAX: usize = 8 << 20;
 /// Clients of the broker whose control plane is timed.
 const CLIENTS: usize = 100;
 /// Names of all tasks.
-const TASKS: &str = "path, frame, excess, turn, calls, hop or stalls";
+const TASKS: &str = "path, filter, frame, excess, turn, calls, hop or stalls";
 
 fn task(name: &str, size_bytes: usize, count: usize) -> PyResult<Task> {
     Ok(match name {
         "path" => Task::Path { size_bytes, fanout: count },
+        "filter" => Task::Filters { comparisons: count },
         "frame" => Task::Reads { frames: count, policed: false },
         "excess" => Task::Reads { frames: count, policed: true },
         "turn" => Task::Turn,

@@ -78,6 +78,11 @@ impl Filter {
         self.inner.canonical()
     }
 
+    #[getter]
+    fn comparisons(&self) -> usize {
+        self.inner.comparisons()
+    }
+
     #[pyo3(signature = (attributes, /))]
     fn matches(&self, attributes: &Bound<'_, PyAny>) -> PyResult<bool> {
         with_block(Some(attributes), |event| Ok(self.inner.matches(event)))

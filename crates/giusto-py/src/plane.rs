@@ -59,6 +59,7 @@ fn server_config(options: &Options<'_>) -> PyResult<ServerConfig> {
         penalty_ns: options.whole("penalty_ns", 0..=1_000_000_000, default.penalty_ns)?,
         slice_ns: options.whole("slice_ns", 1_000..=1_000_000_000, default.slice_ns)?,
         guarded_steps: options.whole("guarded_steps", 1..=1_024, default.guarded_steps)?,
+        send_buffer_bytes: options.whole("send_buffer_bytes", 0..=1 << 30, default.send_buffer_bytes)?,
     })
 }
 

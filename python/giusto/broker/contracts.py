@@ -20,12 +20,16 @@ from giusto.protocol import VerdictTerms
 
 @dataclass(slots=True, eq=False)
 class Contract:
-    """A need that is kept. `topics` are those on which it is a demand now, `told` what its client knows."""
+    """A need that is kept. `topics` are those on which it is a demand now, `told` what its client knows.
+
+    `comparisons` are those of its filter, which count while its client is away too.
+    """
 
     key: str
     client: str
     pattern: str
     need: Need
+    comparisons: int = 0
     subscription: Subscription | None = None
     until_ns: int | None = None
     topics: set[str] = field(default_factory=set)
@@ -115,7 +119,7 @@ class Contracts:
         return next(same, away[0] if away else None)
 
     def covering(self, topic: str) -> list[Contract]:
-        """The contracts whose pattern covers a topic, in the order in which they were made."""
+        """The contracts that ask something of a topic, in the order in which they were made."""
         self._matcher.add_topic(topic)
         try:
             return [self._by_number[number] for number in self._matcher.matching(topic)]

@@ -1,7 +1,8 @@
 """What the control plane makes of what happens on connections: answers, refusals, notices.
 
 Nothing that a client sends gets out of here as an exception: what cannot be read or granted is answered or
-closes that connection, and a mistake of ours closes it too, and is logged.
+closes that connection, and a mistake of ours closes it too, and is logged. So is a mistake beside a request,
+and what it was about is left as it is: what counts counts on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from giusto.broker.exchange import NotConnected, decode, failed, readable_id
 from giusto.broker.guarded import Guarded
 from giusto.broker.keeping import Keeping
 from giusto.broker.leaving import Leaving
+from giusto.broker.mishap import survived
 from giusto.broker.plane import Event, Plane
 from giusto.broker.registry import Client, Registry
 from giusto.broker.requests import Requests
@@ -64,11 +66,11 @@ class Control:
         )
         self._topics = Topics(plane, self.registry, config)
         book = Book(setting_of(config, costs_of(config) if costs is None else costs))
-        self.guarded = Guarded(self.registry, config, book)
+        self.guarded = Guarded(self.registry, config, book, clock)
         self._topics.is_promised = lambda name: name in self.guarded.topics
-        keeping = Keeping(store, config.share)
+        keeping = Keeping(store, config.share, self.registry.is_unnamed)
         reserve_ns = config.guarantee.reserve_ns
-        desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns)
+        desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns, clock)
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
         if store is not None:
             restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)
@@ -91,44 +93,62 @@ class Control:
 
     def turn(self, timeout_ns: int | None) -> int:
         """Handle what has happened, or the first that does within `timeout_ns`; how much it was."""
-        events = self._plane.events(0 if self._topics.has_due else timeout_ns)
+        is_behind = self._topics.has_due or self.leaving.is_behind
+        events = self._plane.events(0 if is_behind else timeout_ns)
         for event in events:
             self.handle(event)
-        for conn, notice in self.registry.take_matched():
-            self._send(notice, conn)
-        for conn, verdict in news(self.guarded):
-            self._send(verdict, conn)
-        self._topics.forget_some()
-        return len(events)
+        with survived("telling clients whom they have"):
+            for conn, notice in self.registry.take_matched():
+                self._send(notice, conn)
+        with survived("telling clients what their promises come to"):
+            for conn, verdict in news(self.guarded):
+                self._send(verdict, conn)
+        ended = 0
+        with survived("letting go what has ended"):
+            ended = self.leaving.some()
+        with survived("forgetting topics"):
+            self._topics.forget_some()
+        return len(events) + ended
 
     def handle(self, event: Event) -> None:
         """Whatever a connection did."""
-        match event:
-            case ("opened", conn, address):
-                self._addresses[conn] = address
-            case ("control", conn, body):
-                self._handle_control(conn, body)
-            case ("closed", conn, reason):
-                self._closed(conn, reason)
+        with survived(f"handling that a connection {event[0]}"):
+            match event:
+                case ("opened", conn, address):
+                    self._addresses[conn] = address
+                case ("control", conn, body):
+                    self._handle_control(conn, body)
+                case ("closed", conn, reason):
+                    self._closed(conn, reason)
         for client, patterns in self.registry.take_left():
-            self.leaving.vanished(client)
-            self.leaving.left(patterns)
+            with survived(f"keeping what {client.name} had"):
+                self.leaving.vanished(client)
+            with survived(f"letting {client.name} go"):
+                self.leaving.left(patterns)
 
     def _closed(self, conn: int, reason: str) -> None:
         _log.debug("connection %d closed: %s", conn, reason)
         self._addresses.pop(conn, None)
         client = self.registry.clients.get(conn)
         if client is not None and reason == GOODBYE:
-            self.leaving.goodbye(client)
+            with survived(f"the goodbye of {client.name}"):
+                self.leaving.goodbye(client)
         self.registry.remove_client(conn)
 
     def tend(self) -> None:
         """Let go what has been kept long enough for clients that are away."""
-        if self.leaving.has_due:
-            self.leaving.tend()
+        with survived("letting go what was kept"):
+            if self.leaving.has_due:
+                self.leaving.tend()
 
     def report_losses(self) -> None:
         """Tell each client what was lost since the last time; who does not read is told the sum later."""
+        with survived("telling clients what was lost"):
+            self._count_losses()
+            if self._losers:
+                self._tell_losses(set(self._plane.unread()))
+
+    def _count_losses(self) -> None:
         for conn, topic, flow, reason, count in self._plane.losses():
             client = self.registry.clients.get(conn) if conn is not None else None
             name = self.registry.topic_names.get(topic)
@@ -136,8 +156,6 @@ class Control:
                 client.dropped[reason] += count
                 client.untold[name, reason, flow] += count
                 self._losers[client] = None
-        if self._losers:
-            self._tell_losses(set(self._plane.unread()))
 
     def _tell_losses(self, unread: set[int]) -> None:
         for client in list(self._losers):
@@ -150,8 +168,9 @@ class Control:
 
     def forget_vacant(self) -> None:
         """Forget the topics that have been vacant since the last call: some now, others in the next turns."""
-        self._topics.look()
-        self._topics.forget_some()
+        with survived("forgetting topics"):
+            self._topics.look()
+            self._topics.forget_some()
 
     def announce_closing(self, reason: str) -> None:
         """The last notice to everybody."""
@@ -195,7 +214,8 @@ class Control:
         address = self._addresses.get(conn, "")
         udp = self._datagrams(address, request.udp_port)
         number = self._plane.connect(conn, name, udp)
-        self.registry.add_client(conn, number, name, address, datagrams=udp is not None)
+        unnamed = request.unnamed or not request.name
+        self.registry.add_client(conn, number, name, address, datagrams=udp is not None, unnamed=unnamed)
         return Connected(
             id=request.id,
             client=number,

@@ -1,30 +1,33 @@
 """Whether what a client asks can be promised, beside all that has been promised: all of it or nothing.
 
 A request is decided here before the data plane is asked (`offered`, `subscribed`, `allotted`) and counts
-after it agreed (`conclude`). What changes nothing that is guarded costs next to nothing here.
+after it agreed (`made`). What changes nothing that is guarded costs next to nothing here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from giusto.broker.contracts import Contract
-from giusto.broker.draft import Draft
+from giusto.broker.draft import Comer, Draft
 from giusto.broker.guarded import Guarded
 from giusto.broker.holdings import holding, offer_of
 from giusto.broker.keeping import Keeping
 from giusto.broker.limits import require_limit, require_limits_beside, require_stream
+from giusto.broker.making import Making
 from giusto.broker.plane import Plane
 from giusto.broker.refusal import refusal
-from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
-from giusto.broker.shares import set_shares
+from giusto.broker.registry import Client, Flow, Registry, Topic
+from giusto.broker.shares import shares_set
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
-from giusto.contract.matching import is_demanding, require_match
-from giusto.guarantee.model import Allotted, Change
+from giusto.contract.matching import binds_later, is_demanding, require_match, require_queue
+from giusto.guarantee.model import Change
 from giusto.guarantee.rest import larger, rest_of
+from giusto.guarantee.search import Search
 from giusto.guarantee.supplies import size_of
 from giusto.protocol import ShareTerms
 
@@ -36,13 +39,20 @@ class Desk:
     """Where requests are decided. `tolerance_ns` is added to the jitter of every flow."""
 
     def __init__(
-        self, plane: Plane, registry: Registry, guarded: Guarded, keeping: Keeping, tolerance_ns: int
+        self,
+        plane: Plane,
+        registry: Registry,
+        guarded: Guarded,
+        keeping: Keeping,
+        tolerance_ns: int,
+        clock: Callable[[], int],
     ) -> None:
         self._plane = plane
         self._registry = registry
         self._guarded = guarded
         self._keeping = keeping
         self._tolerance_ns = tolerance_ns
+        self._clock = clock
 
     # --- what is asked
 
@@ -51,7 +61,8 @@ class Desk:
         flow = Offered(client.name, topic, offer)
         covering = self._guarded.contracts.covering(topic)
         for contract in covering:
-            require_match(contract.need, flow)
+            if binds_later(contract.pattern):
+                require_match(contract.need, flow, contract.client)
         promising = [one for one in covering if one.promise_ns is not None]
         draft = Draft()
         if promising or topic in self._guarded.topics:
@@ -61,32 +72,45 @@ class Desk:
         return self._decided(draft)
 
     def _offer_guarded(self, draft: Draft, client: Client, flow: Offered, promising: list[Contract]) -> None:
-        require_limit(flow)
+        require_limit(flow, is_over=not promising)
         require_stream(client, flow.topic)
         require_limits_beside(client, flow.topic)
+        for contract in promising:
+            require_queue(flow, self._tolerance_ns, contract.promise_ns or 0)
         self._count(draft, flow)
         self._count_all(draft, client)
         self._guard(draft, flow.topic, promising)
+        known = self._registry.topics.get(flow.topic)
+        if known is not None and known.size_bytes and flow.topic not in self._guarded.topics:
+            # Messages of flows that ended may wait, and those of this one behind them, all with the rest.
+            draft.asks = rest_of(known.subscribers, size_of(flow.offer))
 
     def _offer_rest(self, draft: Draft, client: Client, flow: Offered) -> None:
         if self._guarded.is_urgent(client.name):
             require_limit(flow, beside=True)
             self._count(draft, flow)
-        draft.asks = rest_of(len(self._registry.subscriptions_to(flow.topic)), size_of(flow.offer))
+        found = self._registry.subscriptions_to(flow.topic)
+        draft.asks = rest_of(len(found), size_of(flow.offer), sum(each.comparisons for each in found))
 
-    def subscribed(self, client: Client, pattern: str, need: Need) -> Draft:
-        """A client wants to receive; raises `Refused`."""
+    def subscribed(self, client: Client, pattern: str, need: Need, comparisons: int = 0) -> Draft:
+        """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
         topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
-        self._require_matches(need, pattern, topics)
-        draft = Draft()
-        self._draw_up(draft, client.name, pattern, need)
+        draft = Draft(comer=Comer(client.name, comparisons))
+        self._draw_up(draft, client.name, pattern, need, comparisons)
+        if binds_later(pattern) or not self._is_known(draft.contract):
+            self._require_matches(need, pattern, topics)
         if need.max_latency_ns is not None:
             require_stream(client, pattern)
             self._guard_all(draft, topics, pattern)
         for name in self._guarded.tree.covered(pattern):
-            self._receive(draft, name, client.name)
-        others = [topic for topic in topics if not self._is_guarded(draft, topic.name)]
-        draft.asks = rest_of(max((topic.subscribers + 1 for topic in others), default=0), 0)
+            self._receive(draft, name)
+        # Also those that come under contract: what waits of them goes out with the rest.
+        others = [topic for topic in topics if topic.name not in self._guarded.topics]
+        draft.asks = rest_of(
+            max((topic.subscribers + 1 for topic in others), default=0),
+            0,
+            max((topic.comparisons + comparisons for topic in others), default=0),
+        )
         return self._decided(draft)
 
     def allotted(self, topic: str, share: ShareTerms) -> Draft:
@@ -110,27 +134,42 @@ class Desk:
     # --- what becomes of it
 
     @contextmanager
-    def kept(self, draft: Draft) -> Iterator[None]:
-        """Keep what was decided over a restart; if the block raises, it was never so."""
+    def made(self, draft: Draft) -> Iterator[Making]:
+        """Keep what was decided, do the block, and have it count; if anything raises, it was never so."""
         is_known = self._guarded.contracts.by_key.__contains__
         self._keeping.write(draft, is_known)
+        making = Making()
         try:
-            yield
+            yield making
+            self._conclude(draft, making)
         except BaseException:
+            making.take_back()
             self._keeping.unwrite(draft, is_known, self._guarded.topics)
             raise
+        if draft.contract is not None and making.subscription is not None:
+            self._guarded.contracts.arrive(draft.contract, making.subscription)
 
-    def conclude(self, draft: Draft, subscription: Subscription | None = None) -> None:
-        """The data plane agreed: it counts from now on."""
-        about = self._guarded.commit(draft)
-        if draft.contract is not None and subscription is not None:
-            self._guarded.contracts.arrive(draft.contract, subscription)
+    def _conclude(self, draft: Draft, making: Making) -> None:
+        """The data plane has the flow or subscription: it guards what is promised, and then that counts."""
+        guarded = self._guarded
+        change = guarded.change(draft, draft.rest or guarded.rest)
         # With the share that it was admitted with from its first guarded message on.
-        set_shares(self._plane, self._registry, self._guarded.book, about)
-        topics = self._registry.topics
-        guarding = [topics[name].number for name in draft.guarding if name in topics]
-        for first in range(0, len(guarding), AT_ONCE):
-            self._plane.guard(guarding[first : first + AT_ONCE], True)
+        with shares_set(self._plane, self._registry, guarded.book, draft, change):
+            self._guard_now(draft, making)
+            guarded.commit(draft)
+
+    def _guard_now(self, draft: Draft, making: Making) -> None:
+        topics = [topic for name in draft.guarding if (topic := self._registry.topics.get(name))]
+        making.undo(partial(self._unguard, [one for one in topics if one.name not in self._guarded.topics]))
+        for first in range(0, len(topics), AT_ONCE):
+            self._plane.guard([topic.number for topic in topics[first : first + AT_ONCE]], True)
+
+    def _unguard(self, topics: list[Topic]) -> None:
+        """A topic of which messages wait stays guarded for a while though nothing is promised on it."""
+        self._guarded.stray.update(topic.name for topic in topics)
+        for topic in topics:
+            if self._plane.guard([topic.number], False):
+                self._guarded.stray.discard(topic.name)
 
     # --- putting a draft together
 
@@ -144,19 +183,23 @@ class Desk:
             for held in self._guarded.holdings.on(name):
                 require_match(need, Offered(held.client, name, held.offer))
 
-    def _draw_up(self, draft: Draft, client: str, pattern: str, need: Need) -> None:
+    def _is_known(self, contract: Contract | None) -> bool:
+        """Whether a client has come back for it: what it asked was compared when it was made."""
+        return contract is not None and contract.key in self._guarded.contracts.by_key
+
+    def _draw_up(self, draft: Draft, client: str, pattern: str, need: Need, comparisons: int) -> None:
         """The contract of a subscription, if it is one: what its client comes back for, or a new one."""
         contracts = self._guarded.contracts
         if need.max_latency_ns is None and not is_demanding(need):
             return
         old = contracts.claimable(client, pattern, need)
-        if old is not None and old.need == need:
+        if old is not None and (old.need, old.comparisons) == (need, comparisons):
             draft.contract = old
             return
         if old is not None:
             draft.replaced = old
             draft.ask_no_more(old, old.topics)
-        draft.contract = Contract(contracts.new_key(client, pattern), client, pattern, need)
+        draft.contract = Contract(contracts.new_key(client, pattern), client, pattern, need, comparisons)
 
     def _guard_all(self, draft: Draft, topics: list[Topic], pattern: str) -> None:
         assert draft.contract is not None
@@ -164,6 +207,7 @@ class Desk:
         for topic in topics:
             for flow in topic.flows.values():
                 require_limit(_offered(flow))
+                require_queue(_offered(flow), self._tolerance_ns, draft.contract.promise_ns or 0)
                 publishers.setdefault(flow.client, topic.name)
         for client, name in publishers.items():
             require_stream(client, name)
@@ -178,20 +222,11 @@ class Desk:
         for contract in contracts:
             draft.ask(contract, topic)
         draft.guarding.add(topic)
-        self._receive(draft, topic, *(one.client for one in contracts))
+        self._receive(draft, topic)
 
-    def _is_guarded(self, draft: Draft, topic: str) -> bool:
-        return topic in self._guarded.topics or topic in draft.topics
-
-    def _receive(self, draft: Draft, topic: str, *clients: str) -> None:
-        """Those clients get the messages of a guarded topic too."""
-        guarded = self._guarded
-        allotted = Allotted(
-            topic=topic,
-            share=guarded.share(topic),
-            fanout=guarded.fanout(topic, *clients),
-            place=guarded.place(topic),
-        )
+    def _receive(self, draft: Draft, topic: str) -> None:
+        """A guarded topic with all who get its messages then."""
+        allotted = self._guarded.allotted(topic, draft)
         if allotted != self._guarded.topics.get(topic):
             draft.topics[topic] = allotted
 
@@ -201,23 +236,26 @@ class Desk:
 
     def _count(self, draft: Draft, flow: Offered, until_ns: int | None = None) -> None:
         new = holding(flow.publisher, flow.topic, flow.offer, self._tolerance_ns, until_ns)
-        draft.count(new, self._guarded.holdings.get(new.client, new.topic))
+        draft.count(new, self._guarded.holdings.get(new.client, new.topic), self._clock())
 
     # --- deciding
 
     def _decided(self, draft: Draft) -> Draft:
         """The draft, if every contract holds with it; raises `Refused`."""
         guarded = self._guarded
-        change = guarded.change(draft, larger(guarded.rest, draft.asks))
+        rest = larger(guarded.rest, draft.asks)
+        change = guarded.change(draft, rest)
         objection = None if change == Change() else guarded.book.decide(change)
         if objection is not None:
             # Other traffic may have become less since it was last looked at.
-            change = guarded.change(draft, larger(guarded.rest_beside(draft), draft.asks))
-            objection = guarded.book.decide(change)
+            less = larger(guarded.rest_now(), draft.asks)
+            if less != rest:
+                change = guarded.change(draft, less)
+                objection = guarded.book.decide(change)
         if objection is not None:
-            nearest = guarded.book.nearest(change)
+            search = Search(guarded.book, change)
             own = objection.own and draft.contract is not None
-            raise refusal(objection, change, nearest, own=own)
+            raise refusal(objection, change, search, own=own)
         draft.rest = change.rest
         return draft
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from giusto.broker.contracts import Contract
 from giusto.broker.holdings import Holding
 from giusto.guarantee.model import Allotted, Change, Demand, Rest
 from giusto.guarantee.rest import REST_LEAST
+
+
+class Comer(NamedTuple):
+    """A subscription that is to come: whose it is, and the comparisons of its filter."""
+
+    client: str
+    comparisons: int
 
 
 @dataclass(slots=True)
@@ -25,18 +33,25 @@ class Draft:
     guarding: set[str] = field(default_factory=set)
     contract: Contract | None = None
     replaced: Contract | None = None
+    comer: Comer | None = None
     asks: Rest = REST_LEAST
     rest: Rest | None = None
 
-    def count(self, new: Holding, old: Holding | None) -> None:
+    def count(self, new: Holding, old: Holding | None, now_ns: int) -> None:
         """A flow counts from now on, in the place of what counted for it before."""
         place = (new.client, new.topic)
         if place in self.holdings:
             return
-        if old is None or old.until_ns is not None or old.supply != new.supply:
+        if old is None:
             self.holdings[place] = new
-            self.before += [] if old is None else [old]
-        if old is not None and old.supply != new.supply:
+        elif old.until_ns is not None or old.offer != new.offer:
+            self.replace(old, new.after(old, now_ns))
+
+    def replace(self, old: Holding, new: Holding) -> None:
+        """A flow counts in another way from now on."""
+        self.holdings[new.client, new.topic] = new
+        self.before.append(old)
+        if old.supply != new.supply:
             self.ended.append(old)
 
     def ask(self, contract: Contract, topic: str) -> None:

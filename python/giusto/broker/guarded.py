@@ -6,23 +6,31 @@ decides what comes, the exit lets go what ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from giusto.broker.contracts import Contract, Contracts
-from giusto.broker.draft import Draft
+from giusto.broker.draft import Comer, Draft
 from giusto.broker.holdings import Holdings
 from giusto.broker.registry import Registry
+from giusto.broker.renewal import Renewal
 from giusto.broker.tree import TopicTree
 from giusto.config import BrokerConfig
 from giusto.errors import Overload
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Bound, Change, Rest
-from giusto.guarantee.rest import rest_of
+from giusto.guarantee.rest import larger, rest_of
 from giusto.protocol import ShareTerms
 
 
 class Guarded:
-    """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more."""
+    """The guarded part of one broker. `releasing` are topics that may not have to be guarded any more.
 
-    def __init__(self, registry: Registry, config: BrokerConfig, book: Book) -> None:
+    `stray` are those that the data plane guards though nothing is promised on them.
+    """
+
+    def __init__(
+        self, registry: Registry, config: BrokerConfig, book: Book, clock: Callable[[], int]
+    ) -> None:
         self.book = book
         self.contracts = Contracts()
         self.holdings = Holdings()
@@ -30,10 +38,11 @@ class Guarded:
         self.tree = TopicTree()
         self.rest = rest_of(0, 0)
         self.releasing: set[str] = set()
+        self.stray: set[str] = set()
         self._registry = registry
         self._config = config
         self._shares: dict[str, ShareTerms] = {}
-        self._moved: dict[Contract, None] = {}
+        self._renewal = Renewal(book, self.contracts, clock)
 
     # --- what is known
 
@@ -58,10 +67,26 @@ class Guarded:
         """A topic that need not exist now is allotted this."""
         self._shares[topic] = share
 
-    def fanout(self, topic: str, *clients: str) -> int:
-        """How many clients get the messages of a topic, with some that want to, and those that are away."""
-        here = {each.client.name for each in self._registry.subscriptions_to(topic)}
-        return len(here | {each.client for each in self.contracts.covering(topic)} | {*clients})
+    def allotted(self, topic: str, draft: Draft) -> Allotted:
+        """A topic that is guarded: its share, and who gets its messages if a draft is made.
+
+        Contracts of clients that are away count as if these were here.
+        """
+        taken = (draft.contract, draft.replaced) if draft.comer else ()
+        away = (one for one in self.contracts.covering(topic) if one.subscription is None)
+        found = [Comer(each.client.name, each.comparisons) for each in self._registry.subscriptions_to(topic)]
+        found += [Comer(one.client, one.comparisons) for one in away if one not in taken]
+        found += [draft.comer] if draft.comer else []
+        clients = {one.client for one in found}
+        return Allotted(
+            topic=topic,
+            share=self.share(topic),
+            fanout=len(clients),
+            place=self.place(topic),
+            subscriptions=len(found),
+            comparisons=sum(one.comparisons for one in found),
+            receivers=frozenset(clients) if self.book.links.is_limited else frozenset(),
+        )
 
     def is_urgent(self, client: str) -> bool:
         """Whether a client that is there publishes on a guarded topic."""
@@ -73,8 +98,11 @@ class Guarded:
 
     def bound_ns(self, topic: str) -> int | None:
         """The largest bound on a topic, if it is guarded."""
-        bounds = (self.bound(one.client, topic) for one in self.holdings.on(topic))
-        return max((bound.total_ns for bound in bounds if bound is not None), default=None)
+        try:
+            worst = self.book.worst_on(topic) if topic in self.topics else None
+        except Overload:
+            return None
+        return None if worst is None else worst.total_ns
 
     def bound(self, client: str, topic: str) -> Bound | None:
         """The bound of a flow; none if its topic is not guarded, or if nobody needs one and none exists."""
@@ -85,28 +113,27 @@ class Guarded:
 
     def promise_ns(self, topic: str) -> int | None:
         """The tightest promise on a topic, if it is guarded."""
-        if topic not in self.topics:
-            return None
-        promised = (one.promise_ns for one in self.contracts.promising(topic))
-        return min((each for each in promised if each is not None), default=None)
+        record = self.book.records.get(topic)
+        return record.promise_ns if record is not None and topic in self.topics else None
 
     def client_share(self, client: str) -> float | None:
         """θ: the part of the time that the guarded flows of a client are sure of."""
-        bounds = (self.bound(client, one.topic) for one in self.holdings.of(client))
-        return next((float(bound.client_share) for bound in bounds if bound is not None), None)
+        return self.book.client_share(client)
 
     def take_moved(self) -> list[Contract]:
-        """Live contracts on whose topics publishers came or went since the last call."""
-        moved, self._moved = self._moved, {}
-        return [one for one in moved if one.subscription is not None and one.promise_ns is not None]
+        """Live contracts whose verdict may be another one than was told: as many as a turn may have."""
+        return self._renewal.take()
 
-    def rest_beside(self, draft: Draft) -> Rest:
-        """The traffic that is not guarded now, and will not be, with what may wait of flows that ended."""
-        fanout = size_bytes = 0
+    def rest_now(self) -> Rest:
+        """The traffic that is not guarded now, with what may wait of flows that ended.
+
+        A topic that is about to come under contract is one of it: what waits of it goes out with the rest.
+        """
+        rest = rest_of(0, 0)
         for topic in self._registry.topics.values():
-            if topic.size_bytes and topic.name not in self.topics and topic.name not in draft.guarding:
-                fanout, size_bytes = max(fanout, topic.subscribers), max(size_bytes, topic.size_bytes)
-        return rest_of(fanout, size_bytes)
+            if topic.size_bytes and topic.name not in self.topics:
+                rest = larger(rest, rest_of(topic.subscribers, topic.size_bytes, topic.comparisons))
+        return rest
 
     # --- what becomes of it
 
@@ -115,8 +142,8 @@ class Guarded:
         known = {place for place in draft.holdings if self.holdings.get(*place) is not None}
         return draft.change(known, None if rest == self.rest else rest)
 
-    def commit(self, draft: Draft) -> set[str]:
-        """Make a change that was decided; the topics that it is about."""
+    def commit(self, draft: Draft) -> None:
+        """Make a change that was decided."""
         change = self.change(draft, draft.rest or self.rest)
         if change != Change():
             self.book.commit(change)
@@ -127,10 +154,8 @@ class Guarded:
             self.holdings.add(held)
         self._commit_topics(draft)
         self._commit_contracts(draft)
-        flows = {held.topic for held in (*draft.holdings.values(), *draft.ended)}
-        for topic in flows:
-            self._moved.update(dict.fromkeys(self.contracts.covering(topic)))
-        return flows | {*draft.topics} | {topic for _, topic in (*draft.demands, *draft.demands_gone)}
+        for topic in {held.topic for held in (*draft.holdings.values(), *draft.ended)}:
+            self._renewal.move(self.contracts.covering(topic))
 
     def _commit_topics(self, draft: Draft) -> None:
         for name, allotted in draft.topics.items():

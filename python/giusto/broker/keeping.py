@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Draft
@@ -18,11 +19,28 @@ _log = logging.getLogger("giusto.broker")
 
 
 class Keeping:
-    """Drafts as rows of a store; without a store nothing is kept."""
+    """Drafts as rows of a store; without a store nothing is kept, and nothing of clients that are unnamed."""
 
-    def __init__(self, store: Store | None, share: Callable[[str], ShareTerms]) -> None:
+    def __init__(
+        self,
+        store: Store | None,
+        share: Callable[[str], ShareTerms],
+        is_unnamed: Callable[[str], bool],
+    ) -> None:
         self._store = store
         self._share = share
+        self._is_unnamed = is_unnamed
+        self._erased: list[Kept] | None = None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is forgotten in the block is forgotten at its end, with one transaction."""
+        self._erased = []
+        try:
+            yield
+        finally:
+            erased, self._erased = self._erased, None
+            self._change([], erased)
 
     def write(self, draft: Draft, known: Callable[[str], bool]) -> None:
         """Keep what comes, forget what goes; raises `NotKept`. A `known` contract is kept already."""
@@ -32,7 +50,8 @@ class Keeping:
 
     def unwrite(self, draft: Draft, known: Callable[[str], bool], topics: Mapping[str, Allotted]) -> None:
         """The data plane refused: as it was before, when these `topics` were guarded."""
-        before: list[Kept] = [_kept_offer(held) for held in draft.before]
+        held = [one for one in draft.before if not self._is_unnamed(one.client)]
+        before: list[Kept] = [_kept_offer(one) for one in held]
         if draft.replaced is not None:
             before.append(_kept_need(draft.replaced))
         shares = self._shares(topics[name] for name in draft.topics if name in topics)
@@ -41,7 +60,10 @@ class Keeping:
     def erase(self, draft: Draft) -> None:
         """Forget what has ended. What cannot be forgotten comes back after a restart, for a while."""
         released: list[Kept] = [KeptShare(topic, ShareTerms()) for topic in draft.released]
-        self._change([], _gone(draft) + released)
+        if self._erased is None:
+            self._change([], _gone(draft) + released)
+        else:
+            self._erased += _gone(draft) + released
 
     def give_up(self, client: str, topic: str) -> None:
         """A flow that was kept does not count any more."""
@@ -56,9 +78,11 @@ class Keeping:
             _log.warning("%s", error)
 
     def _added(self, draft: Draft, known: Callable[[str], bool]) -> list[Kept]:
-        added: list[Kept] = [_kept_offer(held) for held in draft.holdings.values()]
-        if draft.contract is not None and not known(draft.contract.key):
-            added.append(_kept_need(draft.contract))
+        held = [one for one in draft.holdings.values() if not self._is_unnamed(one.client)]
+        added: list[Kept] = [_kept_offer(one) for one in held]
+        contract = draft.contract
+        if contract is not None and not known(contract.key) and not self._is_unnamed(contract.client):
+            added.append(_kept_need(contract))
         return added + self._shares(draft.topics.values())
 
     def _shares(self, topics: Iterable[Allotted]) -> list[Kept]:
@@ -82,4 +106,5 @@ def _kept_offer(held: Holding) -> KeptOffer:
 
 
 def _kept_need(contract: Contract) -> KeptNeed:
-    return KeptNeed(contract.key, contract.client, contract.pattern, contract.need.terms())
+    terms = contract.need.terms()
+    return KeptNeed(contract.key, contract.client, contract.pattern, terms, contract.comparisons)

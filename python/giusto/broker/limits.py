@@ -10,12 +10,18 @@ from giusto.errors import Refused
 HINT = "offer a min_sep or a rate"
 
 
-def require_limit(flow: Offered, *, beside: bool = False) -> None:
-    """Raise `Refused` for an offer without a limit; `beside` a flow of the same client on a guarded topic."""
+def require_limit(flow: Offered, *, beside: bool = False, is_over: bool = False) -> None:
+    """Raise `Refused` for an offer without a limit; `beside` a flow of the same client on a guarded topic.
+
+    The promise on the topic `is_over`, but messages of it may be on their way.
+    """
     if flow.offer.limit is not None:
         return
     if beside:
         raise _beside(flow.publisher, flow.topic)
+    if is_over:
+        reason = f"a latency was promised on {flow.topic}, and messages of it may still be on their way"
+        raise Refused("no_limit", f"{reason}: {HINT}, or ask again in a moment")
     reason = f"{flow.publisher} publishes on {flow.topic} without a limit, so that no latency can be promised"
     raise Refused("no_limit", f"{reason}: {HINT}")
 

@@ -23,8 +23,9 @@ from giusto.protocol import Matched, NeedTerms, OfferTerms, ShareTerms, SourceIs
 class Client:
     """A client after its Connect.
 
-    With `datagrams` its data goes over UDP. In `past` topics it has no flow any more, but messages of it may
-    be on their way. `untold` are losses (topic, reason, flow) that it has not been told.
+    With `datagrams` its data goes over UDP. If it is `unnamed` nobody comes back under its name. In `past`
+    topics it has no flow any more, but messages of it may be on their way. `untold` are losses (topic,
+    reason, flow) that it has not been told.
     """
 
     conn: int
@@ -32,6 +33,7 @@ class Client:
     name: str
     address: str
     datagrams: bool = False
+    unnamed: bool = False
     flows: dict[int, Flow] = field(default_factory=dict)
     subscriptions: dict[int, Subscription] = field(default_factory=dict)
     past: set[Topic] = field(default_factory=set)
@@ -57,6 +59,7 @@ class Topic:
     flows: dict[int, Flow] = field(default_factory=dict)
     past: set[int] = field(default_factory=set)
     subscribers: int = 0
+    comparisons: int = 0
     size_bytes: int = 0
     rested: bool = False
 
@@ -73,12 +76,16 @@ class Flow:
 
 @dataclass(slots=True, eq=False)
 class Subscription:
-    """What a client receives; `publishers` counts the flows that its pattern covers."""
+    """What a client receives; `publishers` counts the flows that its pattern covers.
+
+    `comparisons` are those of its filter.
+    """
 
     number: int
     client: Client
     pattern: str
     need: NeedTerms
+    comparisons: int = 0
     publishers: int = 0
 
 
@@ -107,11 +114,18 @@ class Registry:
     # --- clients
 
     def add_client(
-        self, conn: int, number: int, name: str, address: str, *, datagrams: bool = False
+        self,
+        conn: int,
+        number: int,
+        name: str,
+        address: str,
+        *,
+        datagrams: bool = False,
+        unnamed: bool = False,
     ) -> Client:
         self._evict(self._numbers.get(number))
         self._evict(self._names.get(name))
-        client = Client(conn, number, name, address, datagrams)
+        client = Client(conn, number, name, address, datagrams, unnamed)
         if not self._client_numbers.add(number):
             for other in self.clients.values():
                 other.sources_told.discard(number)
@@ -131,6 +145,10 @@ class Registry:
 
     def has_name(self, name: str) -> bool:
         return name in self._names
+
+    def is_unnamed(self, name: str) -> bool:
+        """Whether a client is there whose name nobody chose."""
+        return name in self._names and self._names[name].unnamed
 
     def _evict(self, client: Client | None) -> None:
         if client is None:
@@ -160,7 +178,9 @@ class Registry:
         self.topic_names[number] = name
         self._tree.add(name)
         self._matcher.add_topic(name)
-        topic.subscribers = len(self._covering(name))
+        covering = self._covering(name)
+        topic.subscribers = len(covering)
+        topic.comparisons = sum(each.comparisons for each in covering)
         if not kept:
             self.vacant[name] = topic
         return topic
@@ -216,13 +236,16 @@ class Registry:
             subscription.publishers -= 1
             self._changed[subscription] = None
 
-    def add_subscription(self, client: Client, pattern: str, number: int, need: NeedTerms) -> Subscription:
+    def add_subscription(
+        self, client: Client, pattern: str, number: int, need: NeedTerms, comparisons: int = 0
+    ) -> Subscription:
         self._evict_other(client, self._subscriptions.get(number))
-        subscription = Subscription(number, client, pattern, need)
+        subscription = Subscription(number, client, pattern, need, comparisons)
         self._matcher.subscribe(number, pattern)
         self._subscriptions[number] = client.subscriptions[number] = subscription
         for topic in self.topics_covered(pattern):
             topic.subscribers += 1
+            topic.comparisons += comparisons
             subscription.publishers += len(topic.flows)
             self._changed.update(dict.fromkeys(topic.flows.values()))
         return subscription
@@ -233,6 +256,7 @@ class Registry:
         self._changed.pop(subscription, None)
         for topic in self.topics_covered(subscription.pattern):
             topic.subscribers -= 1
+            topic.comparisons -= subscription.comparisons
             self._changed.update(dict.fromkeys(topic.flows.values()))
 
     def has_flow(self, client: Client, topic: str) -> bool:

@@ -7,6 +7,7 @@ before the data plane may send it anything of them. A request that raises has ch
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from giusto import _core
@@ -14,7 +15,7 @@ from giusto.broker.desk import Desk
 from giusto.broker.guarded import Guarded
 from giusto.broker.leaving import Leaving
 from giusto.broker.plane import Plane
-from giusto.broker.registry import Client, Flow, Registry, Topic
+from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
 from giusto.broker.status import About, status_answer
 from giusto.broker.topics import Topics
 from giusto.broker.verdicts import explained, verdict_of
@@ -36,6 +37,7 @@ from giusto.protocol import (
     Party,
     Publishers,
     Request,
+    ShareTerms,
     Status,
     StatusIs,
     Subscribe,
@@ -101,9 +103,9 @@ class Requests:
             # The order of topics there is that of their numbers.
             self._topic(request.topic)
         draft = self._desk.offered(client, request.topic, offer)
-        with self._desk.kept(draft):
+        with self._desk.made(draft) as making:
             flow = self._add_flow(client, self._topic(request.topic), request.offer, offer)
-        self._desk.conclude(draft)
+            making.undo(partial(self._remove_flow, flow))
         for notice, clients in self._registry.names_of(flow):
             self._send(notice, *(each.conn for each in clients))
         return Advertised(
@@ -133,10 +135,13 @@ class Requests:
         )
         return self._registry.add_flow(client, topic, number, terms)
 
+    def _remove_flow(self, flow: Flow) -> None:
+        self._plane.unadvertise(flow.client.conn, flow.number)
+        self._registry.remove_flow(flow)
+
     def unadvertise(self, client: Client, request: Unadvertise) -> Done:
         flow = self._registry.flow_of(client, request.flow)
-        self._plane.unadvertise(client.conn, flow.number)
-        self._registry.remove_flow(flow)
+        self._remove_flow(flow)
         self._leaving.unadvertised(flow)
         return Done(id=request.id)
 
@@ -145,14 +150,18 @@ class Requests:
         _require_room("subscriptions", len(client.subscriptions), self._limits.subscriptions)
         _core.topic_matches(request.pattern, "any")
         filter = None if request.filter is None else _core.Filter(request.filter)
-        draft = self._desk.subscribed(client, request.pattern, need)
-        with self._desk.kept(draft):
+        comparisons = 0 if filter is None else filter.comparisons
+        draft = self._desk.subscribed(client, request.pattern, need, comparisons)
+        with self._desk.made(draft) as making:
             self._tell_names(client, self._registry.topics_covered(request.pattern))
             number = self._plane.subscribe(
                 client.conn, request.pattern, filter=filter, need=engine_need(need)
             )
-            subscription = self._registry.add_subscription(client, request.pattern, number, request.need)
-        self._desk.conclude(draft, subscription)
+            subscription = self._registry.add_subscription(
+                client, request.pattern, number, request.need, comparisons
+            )
+            making.subscription = subscription
+            making.undo(partial(self._remove_subscription, subscription))
         verdict = verdict_of(draft.contract, self._guarded)
         if draft.contract is not None:
             draft.contract.told = verdict
@@ -160,10 +169,13 @@ class Requests:
             id=request.id, subscription=number, publishers=subscription.publishers, verdict=verdict
         )
 
+    def _remove_subscription(self, subscription: Subscription) -> None:
+        self._plane.unsubscribe(subscription.client.conn, subscription.number)
+        self._registry.remove_subscription(subscription)
+
     def unsubscribe(self, client: Client, request: Unsubscribe) -> Done:
         subscription = self._registry.subscription_of(client, request.subscription)
-        self._plane.unsubscribe(client.conn, subscription.number)
-        self._registry.remove_subscription(subscription)
+        self._remove_subscription(subscription)
         self._leaving.unsubscribed(subscription)
         return Done(id=request.id)
 
@@ -171,13 +183,16 @@ class Requests:
         topic = self._registry.topics.get(request.topic)
         if topic is None:
             raise Unknown("topic", request.topic)
-        share = share_of(request.share)
+        share_of(request.share)
         draft = self._desk.allotted(topic.name, request.share)
-        with self._desk.kept(draft):
-            self._plane.allot(topic.number, share)
-        topic.share = request.share
-        self._desk.conclude(draft)
+        with self._desk.made(draft) as making:
+            making.undo(partial(self._set_share, topic, topic.share))
+            self._set_share(topic, request.share)
         return Done(id=request.id)
+
+    def _set_share(self, topic: Topic, share: ShareTerms) -> None:
+        self._plane.allot(topic.number, share_of(share))
+        topic.share = share
 
     def publishers(self, client: Client, request: Publishers) -> Parties:
         _core.topic_matches(request.topic, "any")

@@ -59,7 +59,8 @@ def _is_restored(desk: Desk, flow: Flow, until_ns: int) -> bool:
 
 
 def _contract(kept: KeptNeed, until_ns: int) -> Contract:
-    return Contract(kept.key, kept.client, kept.pattern, Need.from_terms(kept.need), until_ns=until_ns)
+    need = Need.from_terms(kept.need)
+    return Contract(kept.key, kept.client, kept.pattern, need, kept.comparisons, until_ns=until_ns)
 
 
 def _flow(kept: KeptOffer) -> Flow:

@@ -17,6 +17,7 @@ class KeptNeed(msgspec.Struct, frozen=True, tag="need"):
     client: str
     pattern: str
     need: NeedTerms
+    comparisons: int = 0
 
 
 class KeptOffer(msgspec.Struct, frozen=True, tag="offer"):

@@ -1,7 +1,8 @@
 """Contracts on disk: one transaction for each change, synced before the client hears of it.
 
 The file is SQLite with a write-ahead log: a change is there as a whole or not at all, also after a crash. A
-row that is not as it was written is left out and named. A file that is no store is moved aside, never used.
+row that is not as it was written is left out and named. A file that is damaged is moved aside, and what is
+whole of it is kept in a new one. A database of another program is left alone.
 """
 
 from __future__ import annotations
@@ -9,14 +10,20 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import IO
 
+from giusto.broker.leaves import rows_in
 from giusto.broker.rows import Kept, Row, kept_in, row_of
+from giusto.broker.salvage import Salvaged, row_in, salvage
 from giusto.errors import InvalidInput, NotKept
 
 SCHEMA = 1
 """The version of the layout; a file says which one it has (`user_version`)."""
+
+APPLICATION = 0x67697573
+"""Whose file it is (`application_id`): "gius"."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS kept (
@@ -42,9 +49,8 @@ class Store:
 
     def load(self) -> list[Kept]:
         """All that is kept, the oldest first. What is damaged is dropped, and named in `remarks`."""
-        rows = [Row(str(name), _bytes(body), _bytes(digest)) for name, body, digest in self._rows()]
         found, damaged = [], []
-        for row in rows:
+        for row in self._rows():
             kept = kept_in(row)
             if kept is None:
                 damaged.append(row.name)
@@ -90,65 +96,132 @@ class Store:
         except sqlite3.Error as error:
             raise NotKept(str(self.path), str(error)) from None
 
-    def _rows(self) -> list[tuple[object, object, object]]:
+    def _rows(self) -> list[Row]:
         try:
-            return self._database.execute("SELECT name, body, digest FROM kept ORDER BY place").fetchall()
+            return _rows_of(self._database)
         except sqlite3.DatabaseError as error:
             self._database.close()
-            self._put_aside(str(error))
-            self._database = self._open()
-            return []
+            self._replace(str(error))
+            self._database = self._connect(self.path)
+            return _rows_of(self._database)
+
+    # --- opening
 
     def _open(self) -> sqlite3.Connection:
+        self._finish_replacing()
         try:
-            return self._connect()
+            return self._connect(self.path)
         except sqlite3.OperationalError as error:
             expected = f"a file that can be written, in a directory that exists ({error})"
             raise InvalidInput("guarantee.store", self.path, expected) from None
         except sqlite3.DatabaseError as error:
-            self._put_aside(str(error))
-            return self._connect()
+            self._replace(str(error))
+            return self._connect(self.path)
 
-    def _connect(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, check_same_thread=False, timeout=1)
+    def _connect(self, path: Path) -> sqlite3.Connection:
+        database = _opened(path)
         try:
-            self._prepare(database)
+            self._require_ours(database)
+            _prepare(database)
         except BaseException:
             database.close()
             raise
         return database
 
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
+    def _require_ours(self, database: sqlite3.Connection) -> None:
+        """Raise `InvalidInput` for a file of somebody else, before anything of it is changed."""
+        (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
+        (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if application != APPLICATION and tables:
+            expected = "a file of its own: this is a database of another program"
+            raise InvalidInput("guarantee.store", self.path, expected)
         if version > SCHEMA:
             expected = (
                 f"a store of version {SCHEMA}, but this one is of version {version}: start the newer giusto "
                 "that wrote it, or name another file"
             )
             raise InvalidInput("guarantee.store", self.path, expected)
-        (problem,) = database.execute("PRAGMA quick_check(1)").fetchone()
-        if problem != "ok":
-            raise sqlite3.DatabaseError(problem)
-        with database:
-            database.execute(_TABLE)
-            database.execute(f"PRAGMA user_version = {SCHEMA}")
 
-    def _put_aside(self, problem: str) -> None:
-        """Rename what is no store, with what belongs to it."""
+    # --- a file that is damaged
+
+    @property
+    def _new(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.salvaged")
+
+    def _replace(self, problem: str) -> None:
+        """Move a damaged file aside; what is whole of it is in a new one, which is finished before that."""
+        try:
+            salvaged = self._salvage()
+            aside = self._put_aside()
+            self._finish_replacing()
+        except (OSError, sqlite3.Error) as error:
+            expected = (
+                f"a store that is whole: this one is damaged ({problem}) and cannot be replaced ({error}); "
+                "let the broker write in its directory, or name another file"
+            )
+            raise InvalidInput("guarantee.store", self.path, expected) from None
+        self.remarks.append(
+            f"{self.path} was damaged ({problem}): it is {aside} now; of what was kept {_stands(salvaged)}"
+        )
+
+    def _salvage(self) -> Salvaged:
+        with closing(_opened(self.path)) as database:
+            salvaged = salvage(database)
+        if not salvaged.rows:
+            rows = rows_in(self.path.read_bytes())
+            salvaged = Salvaged(rows, salvaged.lost - {row.name for row in rows}, salvaged.is_complete)
+        self._new.unlink(missing_ok=True)
+        with closing(_opened(self._new)) as database:
+            _prepare(database)
+            with database:
+                database.executemany(_INSERT.replace("INSERT", "INSERT OR REPLACE"), salvaged.rows)
+        return salvaged
+
+    def _put_aside(self) -> Path:
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
             number += 1
-        self.path.rename(aside)
-        for suffix in ("-wal", "-shm"):
+        for suffix in ("-wal", "-shm", ""):
             beside = self.path.with_name(self.path.name + suffix)
             if beside.exists():
                 beside.rename(aside.with_name(aside.name + suffix))
-        self.remarks.append(
-            f"{self.path} cannot be read ({problem}): it is {aside} now, and nothing is kept of it"
-        )
+        return aside
+
+    def _finish_replacing(self) -> None:
+        """Also of a process that ended when the damaged file had been moved, and the new one had not."""
+        if self._new.exists() and not self.path.exists():
+            self._new.rename(self.path)
 
 
-def _bytes(value: object) -> bytes:
-    return value if isinstance(value, bytes) else b""
+def _opened(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, check_same_thread=False, timeout=1)
+    # Text that is none any more is damage, which the digest of its row says.
+    database.text_factory = lambda text: text.decode(errors="replace")
+    return database
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = FULL")
+    (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if problem != "ok":
+        raise sqlite3.DatabaseError(problem)
+    with database:
+        database.execute(_TABLE)
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _rows_of(database: sqlite3.Connection) -> list[Row]:
+    found = database.execute("SELECT name, body, digest FROM kept ORDER BY place")
+    return [row_in(*columns) for columns in found]
+
+
+def _stands(salvaged: Salvaged) -> str:
+    """How much of a damaged store could be saved."""
+    stands = f"{len(salvaged.rows)} stand{'s' * (len(salvaged.rows) == 1)}"
+    if not salvaged.is_complete:
+        return f"{stands}; what is missing cannot be told"
+    lost = f", lost: {', '.join(sorted(salvaged.lost))}" if salvaged.lost else ", nothing is lost"
+    return stands + lost

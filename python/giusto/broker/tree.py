@@ -1,7 +1,8 @@
 """Which topics a pattern covers, without looking at all of them.
 
 Topics hang in a tree by their levels. A pattern walks down: a name to one branch, `+` to all branches of a
-level, `#` to everything below, the level itself included.
+level, `#` to everything below, the level itself included. In the first place wildcards pass over what begins
+with `_` or `$`, as the matcher of the core does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from dataclasses import dataclass, field
 class _Branch:
     topic: str | None = None
     below: dict[str, _Branch] = field(default_factory=dict)
+
+
+WILD = ("+", "#")
+RESERVED = ("_", "$")
 
 
 class TopicTree:
@@ -40,9 +45,15 @@ class TopicTree:
                 return
             del parent.below[level]
 
+    @property
+    def _open(self) -> _Branch:
+        """What a wildcard in the first place may cover."""
+        below = self._root.below
+        return _Branch(below={level: below[level] for level in below if level[0] not in RESERVED})
+
     def covered(self, pattern: str) -> list[str]:
         """The topics that a valid pattern covers."""
-        branches = [self._root]
+        branches = [self._root if pattern[0] not in WILD else self._open]
         for level in pattern.split("/"):
             if level == "#":
                 return [topic for branch in branches for topic in _all(branch)]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from giusto.broker.contracts import Contract
 from giusto.broker.guarded import Guarded
+from giusto.broker.mishap import survived
 from giusto.contract import Part
+from giusto.errors import Overload, Unknown
 from giusto.guarantee.model import Bound
 from giusto.protocol import Explained, FlowBound, PartTerms, PromiseTerms, VerdictIs, VerdictTerms
 
+_log = logging.getLogger("giusto.broker")
+
+UNNAMED = "lost with the connection, since the client has no name to come back under"
 UNASKED = VerdictTerms(reason="no latency was asked for")
 
 
@@ -17,10 +23,10 @@ def verdict_of(contract: Contract | None, guarded: Guarded) -> VerdictTerms:
     """What was promised to a subscription, and what it comes to now."""
     if contract is None or contract.promise_ns is None:
         return UNASKED
-    worst = guarded.book.worst(tuple(contract.topics)) if contract.topics else None
+    worst, reason = _worst(contract, guarded), _reason(contract)
     if worst is None:
         promise_ns = contract.promise_ns
-        return VerdictTerms(promise_ns=promise_ns, bound_ns=promise_ns, basis=guarded.basis)
+        return VerdictTerms(promise_ns=promise_ns, bound_ns=promise_ns, basis=guarded.basis, reason=reason)
     return VerdictTerms(
         promise_ns=contract.promise_ns,
         bound_ns=worst.total_ns,
@@ -30,19 +36,40 @@ def verdict_of(contract: Contract | None, guarded: Guarded) -> VerdictTerms:
         basis=guarded.basis,
         topic=worst.topic,
         publisher=worst.client,
+        reason=reason,
     )
+
+
+def _reason(contract: Contract) -> str:
+    """What a client should know beside its promise."""
+    subscription = contract.subscription
+    return UNNAMED if subscription is not None and subscription.client.unnamed else ""
+
+
+def _worst(contract: Contract, guarded: Guarded) -> Bound | None:
+    """The largest bound now; none if there is none to be told, and the promise stands in any case."""
+    try:
+        return guarded.book.worst(tuple(contract.topics)) if contract.topics else None
+    except (Overload, Unknown) as error:
+        _log.warning("the bound of %s on %s cannot be told: %s", contract.client, contract.pattern, error)
+        return None
 
 
 def news(guarded: Guarded) -> list[tuple[int, VerdictIs]]:
     """For each live contract whose verdict is not what its client was told: the connection and the notice."""
-    told = []
+    told: list[tuple[int, VerdictIs]] = []
     for contract in guarded.take_moved():
-        terms = verdict_of(contract, guarded)
-        if contract.subscription is not None and terms != contract.told:
-            contract.told = terms
-            notice = VerdictIs(contract.subscription.number, terms)
-            told.append((contract.subscription.client.conn, notice))
+        with survived(f"the verdict of {contract.client} on {contract.pattern}"):
+            told += _news_of(contract, guarded)
     return told
+
+
+def _news_of(contract: Contract, guarded: Guarded) -> list[tuple[int, VerdictIs]]:
+    terms = verdict_of(contract, guarded)
+    if contract.subscription is None or terms == contract.told:
+        return []
+    contract.told = terms
+    return [(contract.subscription.client.conn, VerdictIs(contract.subscription.number, terms))]
 
 
 def explained(number: int, topic: str, guarded: Guarded) -> Explained:

@@ -4,10 +4,10 @@ Each command is a module of its name: it reads options, does, and shows.
 
     app                                      which commands there are
     broker, pub, sub, top, views, bench,
-    doctor, paper                            one command each
+    doctor, paper, sweep                     one command each
     exits                                    how a failure ends a command: one line and an exit code
     lines, activity, histogram, pace,
-    doctor.checks, bench.plan                what is shown and when, decided without I/O
+    doctor.checks, bench.plan, sweep.table   what is shown and when, decided without I/O
     terminal, remarks                        how it is shown
 """
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from giusto.cli import bench, broker, calibrate, doctor, paper, plan, pub, sub, top, views
+from giusto.cli import bench, broker, calibrate, doctor, paper, plan, pub, sub, sweep, top, views
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -57,3 +57,4 @@ COMMANDS: list[tuple[Callable[..., None], str, str]] = [
 for command, examples, about in COMMANDS:
     app.command(epilog=examples, short_help=about)(command)
 app.add_typer(paper.app, name="paper", short_help="Run the published experiments again.")
+app.add_typer(sweep.sweep, name="sweep", short_help="Run an experiment many times, and see what it gave.")

@@ -28,10 +28,18 @@ INTERRUPTED = 130
 OPTIONS = {
     "address": "--address",
     "attributes": "--attribute",
+    "by": "--by",
     "client": "--name",
+    "confidence": "--confidence",
+    "experiment": "EXPERIMENT",
+    "master": "--master",
     "max_latency": "--max-latency",
     "name": "--name",
+    "out": "--out",
+    "parameter": "--param",
+    "parameters": "--param",
     "priority": "--priority",
+    "seeds": "--seeds",
     "size_bytes": "bytes of payload and attributes",
     "timeout": "--timeout",
 }

@@ -20,7 +20,7 @@ from giusto.client.report import Periods, Report
 from giusto.client.stream import Events
 from giusto.client.subscription import Subscription
 from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
-from giusto.errors import Closed, TimedOut
+from giusto.errors import Closed, Refused, TimedOut
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
@@ -44,9 +44,10 @@ class Bus(AnyBus):
         self._dispatcher: Dispatcher | None = None
         self._replies: Subscription | None = None
         self._repliers: OrderedDict[str, Publisher] = OrderedDict()
+        self._second: Bus | None = None
         self._native = self._make_native()
         try:
-            self._connected = self._run(operation.connect(self._native, self.name))
+            self._connected = self._run(operation.connect(self._native, self.name, self._is_unnamed))
         except BaseException as error:
             self._native.end("never connected", 0)
             raise not_connected(error, self) from None
@@ -142,13 +143,19 @@ class Bus(AnyBus):
         *,
         timeout: Duration = 5.0,
         attributes: Mapping[str, Any] | None = None,
+        offer: Offer | None = None,
     ) -> _core.Message:
-        """Publish a request and wait for its reply. Raises `RequestFailed` with what the handler raised."""
+        """Publish a request and wait for its reply. Raises `RequestFailed` with what the handler raised.
+
+        Requests are offered without a limit, unless there is an `offer` or the topic is advertised already.
+        """
         timeout_ns = duration_ns(timeout, "timeout")
+        if offer is None and self._has_limits and topic not in self._ledger.publishers:
+            return self._beside().request(topic, payload, timeout=timeout, attributes=attributes)
         deadline_ns = self._native.now + timeout_ns
         with self._lock:
             asked, replies = self._exchanges(), self._reply_box()
-            publisher = self._ledger.publishers.get(topic) or self.advertise(topic)
+            publisher = self._ledger.publishers.get(topic) or self.advertise(topic, offer)
         assert isinstance(publisher, Publisher)
         number, carried = asked.ask()
         try:
@@ -166,9 +173,17 @@ class Bus(AnyBus):
             asked.forget(number)
 
     def serve(
-        self, topic: str, handler: Callable[[_core.Message], bytes | None], need: Need | None = None
+        self,
+        topic: str,
+        handler: Callable[[_core.Message], bytes | None],
+        need: Need | None = None,
+        *,
+        offer: Offer | None = None,
     ) -> Subscription:
-        """Answer the requests on a topic with what `handler` returns, or with what it raises."""
+        """Answer the requests on a topic with what `handler` returns, or with what it raises.
+
+        `offer` is for the replies to each requester; they have no limit without one.
+        """
 
         def answer(message: _core.Message) -> None:
             asked = exchange.question(message)
@@ -177,12 +192,38 @@ class Bus(AnyBus):
             reply_topic, attributes = asked
             try:
                 payload = exchange.answer(handler(message))
+                self._replier(reply_topic, offer).publish(payload, attributes=attributes, timeout="5s")
             except Exception as error:
-                payload, more = exchange.refusal(error)
-                attributes |= more
-            self._replier(reply_topic).publish(payload, attributes=attributes, timeout="5s")
+                self._apologise(reply_topic, offer, attributes, error)
 
         return self.subscribe(topic, need, callback=answer)
+
+    def _apologise(
+        self, topic: str, offer: Offer | None, attributes: dict[str, Any], error: Exception
+    ) -> None:
+        """Answer a request with what was raised; also if it was that the reply cannot be published."""
+        try:
+            replier = self._replier(topic, offer)
+            payload, more = exchange.refusal(error, replier.offer)
+            replier.publish(payload, attributes=attributes | more, timeout="5s")
+        except Refused:
+            payload, more = exchange.refusal(error, exchange.APOLOGY)
+            # Where nothing else is without a limit.
+            bus = self if self._has_limits else self._beside()
+            with bus.advertise(topic, exchange.APOLOGY) as publisher:
+                publisher.publish(payload, attributes=attributes | more, timeout="5s")
+
+    def _beside(self) -> Bus:
+        """The connection for requests and replies if this one publishes something with a limit."""
+        with self._lock:
+            self._check_open()
+            if self._second is None:
+                self._second = self._connect_beside(self.name + exchange.SECOND)
+                self._second._is_second = True
+            return self._second
+
+    def _connect_beside(self, name: str) -> Bus:
+        return Bus(self.address, name=name, timeout=f"{self._timeout_ns}ns", reconnect=self._reconnects)
 
     def _reply_box(self) -> Subscription:
         if self._replies is None:
@@ -197,10 +238,12 @@ class Bus(AnyBus):
         if found:
             self._native.notify()
 
-    def _replier(self, topic: str) -> Publisher:
+    def _replier(self, topic: str, offer: Offer | None) -> Publisher:
+        if offer is None and self._has_limits and topic not in self._repliers:
+            return self._beside()._replier(topic, None)
         publisher = self._repliers.get(topic)
         if publisher is None:
-            publisher = self._repliers[topic] = self.advertise(topic)
+            publisher = self._repliers[topic] = self.advertise(topic, offer)
         self._repliers.move_to_end(topic)
         if len(self._repliers) > exchange.REPLIERS_MAX:
             _, oldest = self._repliers.popitem(last=False)
@@ -241,6 +284,8 @@ class Bus(AnyBus):
     def close(self) -> None:
         """Send what waits, say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
         self._closing.set()
+        if self._second is not None:
+            self._second.close()
         self._native.end("the bus was closed", LEAVE_NS, is_wanted=True)
         dispatcher = self._dispatcher
         if dispatcher is not None and dispatcher is not threading.current_thread():
@@ -370,7 +415,9 @@ class Bus(AnyBus):
 
     def _restore(self) -> None:
         try:
-            restored = self._run(operation.restore(self._ledger, self._native, self.name, self._clock))
+            restored = self._run(
+                operation.restore(self._ledger, self._native, self.name, self._is_unnamed, self._clock)
+            )
             self._note_restored(*restored)
             self._stop_restoring()
         except _Over:

@@ -4,6 +4,9 @@ A request carries the topic for the reply (`_reply`) and a number (`_correlation
 repeats the number. Numbers begin anywhere: a late reply to an earlier client of the same name is not taken
 for one's own. A server answers on reply topics only: no requester can have it publish elsewhere. A handler
 that raised is answered with its exception (`_error`, and the text as payload).
+
+Requests and replies have no limit unless they are offered with one. A bus that publishes something with a
+limit has a second connection for them: beside a topic under contract nothing may be without a limit.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import secrets
 from typing import Any
 
 from giusto import _core
+from giusto.contract import Offer
+from giusto.contract.offer import SIZE_BYTES_DEFAULT
 from giusto.errors import RequestFailed
 
 REPLY = "_reply"
@@ -23,6 +28,12 @@ CORRELATION = "_correlation"
 ERROR = "_error"
 REPLIERS_MAX = 256
 """As many reply topics stay advertised."""
+SECOND = "~"
+"""What the name of the second connection has after that of the bus."""
+ATTRIBUTES_BYTES = 256
+"""More than the attributes of such a reply take."""
+APOLOGY = Offer(min_sep="100ms", max_size=1024)
+"""What a reply is offered with that says why there is none; it fits nearly everywhere."""
 
 
 def reply_topic(client: str) -> str:
@@ -93,6 +104,7 @@ def answer(result: object) -> bytes:
     raise TypeError(f"a handler returns bytes or None, not {type(result).__name__}")
 
 
-def refusal(error: Exception) -> tuple[bytes, dict[str, Any]]:
-    """The payload of a reply to a request whose handler raised, and its further attributes."""
-    return str(error).encode(), {ERROR: type(error).__name__}
+def refusal(error: Exception, offer: Offer) -> tuple[bytes, dict[str, Any]]:
+    """The payload of a reply to a request whose handler raised, as far as it fits, and further attributes."""
+    size_bytes = offer.max_size_bytes or SIZE_BYTES_DEFAULT
+    return str(error).encode()[: max(0, size_bytes - ATTRIBUTES_BYTES)], {ERROR: type(error).__name__}

@@ -41,6 +41,7 @@ class AnyBus:
         if name is not None and not _text(name, "name", "monitor"):
             raise InvalidInput("name", "", "a name with at least one letter, or none to get one")
         self.name = name or f"{os.uname().nodename}-{os.getpid()}-{next(_clients)}"
+        self._is_unnamed = name is None
         self._timeout_ns = duration_ns(timeout, "timeout", least_ns=1)
         self._reconnects = reconnect
         self._ledger = Ledger()
@@ -51,6 +52,7 @@ class AnyBus:
         self._native: _core.Connection
         self._process = os.getpid()
         self._has_reports = False
+        self._is_second = False
         _open.add(self)
 
     @property
@@ -152,6 +154,13 @@ class AnyBus:
             handler(argument)
         except Exception as error:
             failed(error)
+
+    @property
+    def _has_limits(self) -> bool:
+        """Whether it publishes something that may be under contract, so that the rest needs a limit too."""
+        return not self._is_second and any(
+            one.offer.limit is not None for one in list(self._ledger.publishers.values())
+        )
 
     def _exchanges(self) -> Exchange:
         if self._exchange is None:

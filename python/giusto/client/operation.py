@@ -71,10 +71,10 @@ _Result = TypeVar("_Result")
 Operation: TypeAlias = Generator[Step, Any, _Result]
 
 
-def connect(native: _core.Connection, name: str) -> Operation[Connected]:
+def connect(native: _core.Connection, name: str, unnamed: bool) -> Operation[Connected]:
     """Open the connection and introduce the client."""
     yield Open()
-    make = partial(Connect, name=name, version=_core.VERSION, udp_port=native.udp_port)
+    make = partial(Connect, name=name, version=_core.VERSION, udp_port=native.udp_port, unnamed=unnamed)
     connected: Connected = yield Ask(make)
     if native.udp_port is not None and connected.udp_port is not None:
         native.connect_udp(connected.udp_port)
@@ -82,7 +82,7 @@ def connect(native: _core.Connection, name: str) -> Operation[Connected]:
 
 
 def restore(
-    ledger: Ledger, native: _core.Connection, name: str, clock: Callable[[], int]
+    ledger: Ledger, native: _core.Connection, name: str, unnamed: bool, clock: Callable[[], int]
 ) -> Operation[tuple[Connected, Restored]]:
     """Connect again, as often as it takes, and ask again for all that the client had."""
     began_ns, attempt = clock(), 0
@@ -90,7 +90,7 @@ def restore(
         yield Pause(delay_ns(attempt, random.random()))
         attempt += 1
         try:
-            connected: Connected = yield from connect(native, name)
+            connected: Connected = yield from connect(native, name, unnamed)
             failed = yield from _reestablish(ledger)
         except (GiustoError, OSError):
             # Also `Duplicate`: a half-open old connection holds the name until the broker notices.

@@ -13,6 +13,9 @@ from giusto.protocol import ShareTerms
 
 PORT = 7447
 
+SEND_BUFFER_BYTES = 131_072
+"""Of a client's socket where the bandwidth to subscribers is limited: what the rest puts there goes first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Realtime:
@@ -55,7 +58,7 @@ class Guarantee:
 
     calibration: str | None = None
     store: str | None = None
-    tolerance_ns: int = 2_000_000
+    tolerance_ns: int = 5_000_000
     reserve_ns: int = 60_000_000_000
     slice_ns: int = 100_000
     stall: str = "exclude"
@@ -162,6 +165,7 @@ class BrokerConfig:
             "connections_max": self.connections_max,
             "penalty_ns": self.penalty_ns,
             "slice_ns": self.guarantee.slice_ns,
+            "send_buffer_bytes": SEND_BUFFER_BYTES if self.guarantee.link_bandwidth_out_bps else 0,
         }
 
 

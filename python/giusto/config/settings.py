@@ -81,10 +81,10 @@ GUARANTEE = {
     "link_delay_in": _time("0ns", "delay of the network from a publisher to the broker"),
     "link_delay_out": _time("0ns", "delay of the network from the broker to a subscriber"),
     "link_bandwidth_in": Setting(
-        kinds.bandwidth, 'bandwidth from a publisher, such as "1Gbit/s"; 0: no limit', "_bps"
+        kinds.bandwidth, 'bandwidth of the link from each publisher, such as "1Gbit/s"; 0: no limit', "_bps"
     ),
     "link_bandwidth_out": Setting(
-        kinds.bandwidth, 'bandwidth to a subscriber, such as "1Gbit/s"; 0: no limit', "_bps"
+        kinds.bandwidth, 'bandwidth of the link to each subscriber, such as "1Gbit/s"; 0: no limit', "_bps"
     ),
 }
 TOPIC = {

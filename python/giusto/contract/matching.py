@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 from giusto.contract.duration import show_ns, show_rate
 from giusto.contract.need import Need
-from giusto.contract.offer import Offer
+from giusto.contract.offer import QUEUE_MAX, Offer
 from giusto.errors import Nearest, Refused
+
+UNDER_WAY_NS = 500_000_000
+"""Who may wait longer than that is hardly ever served so late: no more is asked of a queue."""
 
 
 class Flow(NamedTuple):
@@ -22,10 +25,19 @@ class Flow(NamedTuple):
     offer: Offer
 
 
-def require_match(need: Need, flow: Flow) -> None:
-    """Raise `Refused` if the offer promises fewer messages than the need asks for."""
-    _require_max_sep(need, flow)
-    _require_rate(need, flow)
+def require_match(need: Need, flow: Flow, subscriber: str = "") -> None:
+    """Raise `Refused` if the offer promises fewer messages than the need, of a subscriber, asks for."""
+    whose = f" of {subscriber}" if subscriber else ""
+    _require_max_sep(need, flow, whose)
+    _require_rate(need, flow, whose)
+
+
+def binds_later(pattern: str) -> bool:
+    """Whether publishers that come later must satisfy how often messages are needed too.
+
+    Whoever asks it of topics by name knows their publishers. A wildcard would forbid everybody else's.
+    """
+    return not {"+", "#"} & {*pattern.split("/")}
 
 
 def is_demanding(need: Need) -> bool:
@@ -33,31 +45,60 @@ def is_demanding(need: Need) -> bool:
     return need.max_sep_ns is not None or need.count is not None
 
 
-def _require_max_sep(need: Need, flow: Flow) -> None:
+def _require_max_sep(need: Need, flow: Flow, whose: str) -> None:
     asked, offered = need.max_sep_ns, flow.offer.max_sep_ns
     if asked is None or (offered is not None and offered <= asked):
         return
-    raise Refused("max_sep", _sentence(f"at least one message per {show_ns(asked)}", flow), _nearest(flow))
+    needed = f"at least one message per {show_ns(asked)}"
+    raise Refused("max_sep", _sentence(whose, needed, flow), _nearest(flow))
 
 
-def _require_rate(need: Need, flow: Flow) -> None:
+def _require_rate(need: Need, flow: Flow, whose: str) -> None:
     offered = flow.offer.max_sep_ns
     if need.count is None or need.period_ns is None:
         return
     if offered is not None and need.count * offered <= need.period_ns:
         return
-    raise Refused("rate", _sentence(show_rate(need.count, need.period_ns), flow), _nearest(flow))
+    raise Refused("rate", _sentence(whose, show_rate(need.count, need.period_ns), flow), _nearest(flow))
 
 
-def _sentence(needed: str, flow: Flow) -> str:
+def _sentence(whose: str, needed: str, flow: Flow) -> str:
     offered = flow.offer.max_sep_ns
     if offered is None:
         promised = "promises no max_sep"
     else:
         promised = f"promises only one message per {show_ns(offered)}"
-    return f"the need is {needed}, but {flow.publisher} on {flow.topic} {promised}"
+    return f"the need{whose} is {needed}, but {flow.publisher} on {flow.topic} {promised}"
 
 
 def _nearest(flow: Flow) -> Nearest | None:
     offered = flow.offer.max_sep_ns
     return None if offered is None else Nearest(count=1, period_ns=offered)
+
+
+def require_queue(flow: Flow, tolerance_ns: int, promise_ns: int) -> None:
+    """Raise `Refused` if a publisher that keeps its offer may have to wait for room in its queue.
+
+    What a message waits for then is in no bound. Within a promised latency the offer, and the tolerance of
+    the broker, let so many messages come; of the room that they leave a quarter may be given back late.
+    """
+    offer = flow.offer
+    if offer.limit is None:
+        return
+    count, period_ns = offer.limit
+    within_ns = min(promise_ns, UNDER_WAY_NS)
+    needed = offer.burst - -(offer.jitter_ns + tolerance_ns + within_ns) * count // period_ns
+    sure = offer.queue - max(1, offer.queue // 4) + 1
+    if needed > sure:
+        reason = (
+            f"{flow.publisher} may have {needed:,} messages under way on {flow.topic} within "
+            f"{show_ns(within_ns)}, and its queue of {offer.queue:,} is sure to have room for {sure:,}"
+        )
+        raise Refused("queue", f"{reason}: {_more_room(needed)}")
+
+
+def _more_room(needed: int) -> str:
+    queue = needed + needed // 3 + 1
+    if queue > QUEUE_MAX:
+        return "offer a smaller burst or rate, or ask for a shorter latency"
+    return f"offer a queue of {queue:,}, or ask for a shorter latency"

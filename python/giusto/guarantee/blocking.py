@@ -46,7 +46,9 @@ def action_ns(costs: Costs, rest: Rest) -> int:
         costs.call_ns,
         flood_ns(costs, READ_BYTES),
         costs.take.ns(rest.size_bytes),
-        costs.step.ns(rest.size_bytes) + rest.fanout * costs.deliver.ns(rest.size_bytes),
+        costs.step.ns(rest.size_bytes)
+        + rest.fanout * costs.deliver.ns(rest.size_bytes)
+        + rest.comparisons * costs.filter_ns,
         (READY_FEW + rest.fanout) * costs.deliver.fixed_ns,
         costs.write.ns(FLUSH_BYTES + rest.size_bytes),
     )
@@ -79,7 +81,7 @@ class Reader:
 
     def plus(self, stream: Stream, sign: int = 1) -> Reader:
         """With one flow more, or less."""
-        share = (stream.supply.burst + 1) * stream.frame_bytes
+        share = (stream.burst_max + 1) * stream.frame_bytes
         return Reader(
             self.portion + sign * share,
             self.burst + sign * stream.unread_bytes,

@@ -46,8 +46,11 @@ def fit(
     points = points_of(samples, percentile, confidence)
     total = sum(point.samples for point in points)
     day = date.date().isoformat()
-    basis = f"calibration of {day}, p{percentile:g} at {confidence:g} %, {total:,} samples"
     hits_ns = [*stalled(samples), *away_ns]
+    basis = (
+        f"calibration of {day}, p{percentile:g} at {confidence:g} %, {total:,} samples, "
+        f"{len(hits_ns):,} stalls set aside"
+    )
     stalls = summed_up(sorted(stalls_ns), stall_seconds, hits_ns)
     return Calibration(
         date=date.isoformat(timespec="seconds"),

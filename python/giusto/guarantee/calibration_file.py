@@ -13,7 +13,7 @@ from giusto.guarantee.fitting import covered_ns
 from giusto.guarantee.machine import Machine
 from giusto.guarantee.measured import KINDS, Calibration, Point, Stalls, Work
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file."""
 FILE_BYTES_MAX = 16 << 20
 NS_MAX = 10**12
@@ -161,6 +161,7 @@ def costs_of(fields: Fields) -> Costs:
         step=line_of(fields.inner("step")),
         deliver=line_of(fields.inner("deliver")),
         write=line_of(fields.inner("write")),
+        filter_ns=fields.whole("filter_ns", 1),
         frame_ns=fields.whole("frame_ns", 1),
         turn_ns=fields.whole("turn_ns", 1),
         call_ns=fields.whole("call_ns", 1),

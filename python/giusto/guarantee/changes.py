@@ -41,8 +41,8 @@ class Draft:
         for demand in change.demands:
             self.ask(demand)
         if change.rest is not None:
-            stream.require_whole("rest.fanout", change.rest.fanout, 0)
-            stream.require_whole("rest.size_bytes", change.rest.size_bytes, 0)
+            for name in ("fanout", "size_bytes", "comparisons"):
+                stream.require_whole(f"rest.{name}", getattr(change.rest, name), 0)
         return self.after
 
     def end(self, demand: Demand) -> None:
@@ -71,7 +71,8 @@ class Draft:
 
     def allot(self, allotted: Allotted) -> None:
         """A topic that is guarded from now on, or that changes."""
-        stream.require_whole("fanout", allotted.fanout, 0)
+        for name in ("fanout", "subscriptions", "comparisons"):
+            stream.require_whole(name, getattr(allotted, name), 0)
         self.after[allotted.topic] = self.record(allotted.topic).with_allotted(allotted, self.setting)
 
     def offer(self, supply: Supply) -> None:

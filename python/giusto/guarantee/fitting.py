@@ -74,6 +74,7 @@ def fitted(points: Sequence[Point], stall_ns: int, basis: str) -> Costs:
         step=step,
         deliver=deliver,
         write=least_line((point.work.size_bytes, point.cost_ns) for point in of["write"]),
+        filter_ns=further_ns(of["filter"], step.fixed_ns + deliver.fixed_ns),
         frame_ns=max(further_ns(of[kind], take.fixed_ns) for kind in READS),
         turn_ns=highest_ns(of["turn"]),
         call_ns=highest_ns([point for kind in CALLS for point in of[kind]]),
@@ -85,14 +86,14 @@ def fitted(points: Sequence[Point], stall_ns: int, basis: str) -> Costs:
     )
 
 
-def further_ns(reads: Sequence[Point], first_ns: int) -> int:
-    """What each frame of a read costs on top of the one take that the read is charged with.
+def further_ns(points: Sequence[Point], first_ns: int) -> int:
+    """What each of many frames or filters costs on top of what the first one is charged with.
 
-    It is not less than what one of them costs ordinarily, however much the take covers.
+    It is not less than what one of them costs ordinarily, however much the first one covers.
     """
-    most = (max(read.cost_ns - first_ns, read.median_ns) for read in reads)
+    most = (max(point.cost_ns - first_ns, point.median_ns) for point in points)
     return max(
-        1, *(ceil(Fraction(ns, max(1, read.work.count))) for ns, read in zip(most, reads, strict=True))
+        1, *(ceil(Fraction(ns, max(1, point.work.count))) for ns, point in zip(most, points, strict=True))
     )
 
 
@@ -112,6 +113,8 @@ def covered_ns(costs: Costs, work: Work) -> int:
             return costs.write.ns(work.size_bytes)
         case "serve":
             return costs.serve_ns(work.size_bytes, work.count)
+        case "filter":
+            return costs.step.fixed_ns + costs.deliver.fixed_ns + work.count * costs.filter_ns
         case "frame" | "excess":
             return costs.take.fixed_ns + work.count * costs.frame_ns
         case "turn":

@@ -36,11 +36,21 @@ class Load:
         if record.is_guarded:
             del self.quanta[bisect_left(self.quanta, stream.serve_ns)]
 
+    def exchange(self, record: Record, before: Stream, after: Stream) -> None:
+        """A flow of a client in the place of another; for other subscribers it is read as before."""
+        if not is_read_alike(before, after):
+            self.drop(record, before)
+            self.put(record, after)
+        elif record.is_guarded:
+            self.serving += after.serve_load - before.serve_load
+            del self.quanta[bisect_left(self.quanta, before.serve_ns)]
+            insort(self.quanta, after.serve_ns)
+
     def count(self, record: Record, stream: Stream, sign: int) -> None:
         """Its part of the sums."""
+        self.serving += sign * stream.serve_load if record.is_guarded else 0
         self.burst_ns += sign * stream.take_burst_ns
         self.reading += sign * stream.take_load
-        self.serving += sign * stream.serve_load if record.is_guarded else 0
         client = stream.supply.client
         before = self.readers.pop(client, None)
         after = (before or Reader()).plus(stream, sign)
@@ -81,3 +91,9 @@ class Load:
             if patience_ns >= delay.turn_ns:
                 return
             yield client, self.readers[client]
+
+
+def is_read_alike(one: Stream, other: Stream) -> bool:
+    """Whether two flows are the same to who reads them."""
+    same = one.supply == other.supply and one.take_ns == other.take_ns
+    return same and one.passed == other.passed

@@ -9,16 +9,17 @@ from giusto.guarantee.machine import Machine
 
 READS = ("frame", "excess")
 CALLS = ("status", "clients", "subscribe", "advertise")
-KINDS = ("take", "step", "write", "serve", *READS, "turn", *CALLS, "hop")
+KINDS = ("take", "step", "write", "serve", "filter", *READS, "turn", *CALLS, "hop")
 """All work that is measured: READS are reads of many frames, CALLS are calls of the control plane.
 
-A `serve` is a whole quantum: the step and the writes to all subscribers.
+A `serve` is a whole quantum: the step and the writes to all subscribers. A `filter` is the step of a message
+that one client wants by so many filters of one comparison each.
 """
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Work:
-    """What was done: its kind, the size of the message, and the subscribers of a step or frames of a read."""
+    """What was done: its kind, the size of the message, and the number of subscribers, filters or frames."""
 
     kind: str
     size_bytes: int = 0

@@ -44,6 +44,9 @@ class Demand:
 class Allotted:
     """A guarded topic: its share in the input stage, and how many clients get its messages.
 
+    They may have several `subscriptions` on it, and filters with so many `comparisons` in all. Who they are
+    (`receivers`) matters where links have a bandwidth; whoever has a demand is one of them anyway.
+
     `place` is its number in the data plane, by which `smooth` orders topics of equal credit; topics without
     one come in the order of their names.
     """
@@ -52,14 +55,26 @@ class Allotted:
     share: ShareTerms = field(default_factory=ShareTerms)
     fanout: int = 1
     place: int | None = None
+    subscriptions: int = 0
+    comparisons: int = 0
+    receivers: frozenset[str] = frozenset()
+
+    @property
+    def audience(self) -> tuple[int, int, int]:
+        """Clients, subscriptions that they have beside one each, and comparisons: what a quantum costs."""
+        return self.fanout, max(0, self.subscriptions - self.fanout), self.comparisons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """The traffic that is not guarded: what its longest indivisible piece of work may be."""
+    """The traffic that is not guarded: what its longest indivisible piece of work may be.
+
+    `fanout` counts the subscriptions of a topic, `comparisons` those of all of their filters.
+    """
 
     fanout: int = 0
     size_bytes: int = 0
+    comparisons: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +83,6 @@ class LinkTerms:
 
     delay_ns: int = 0
     bits_per_second: int = 0
-
-    def ns(self, size_bytes: int) -> int:
-        """Delay and wire time of a message, rounded up."""
-        if self.bits_per_second == 0:
-            return self.delay_ns
-        return self.delay_ns - (-size_bytes * 8_000_000_000) // self.bits_per_second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

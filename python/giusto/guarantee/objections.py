@@ -26,6 +26,9 @@ class Case:
         """None if every promise holds."""
         if self.book.promises == 0:
             return None
+        crowded = self.book.crowded_link()
+        if crowded is not None:
+            return self.overload(NOBODY, crowded)
         delay = self.book.load.delay(self.book.rest)
         if delay is None:
             return self.overload(NOBODY, "reading what is offered takes all of the time")
@@ -46,7 +49,7 @@ class Case:
             if turns is None:
                 return self.overload(Breach(client, ""), f"{client} offers more than is read of it in a turn")
             worst_ns = max(worst_ns, delay.slower(turns).unread_ns)
-        worst_ns += self.book.setting.link_in.delay_ns
+        worst_ns += self.book.longest_way_ns()
         tolerance_ns = self.book.setting.tolerance_ns
         if not 0 < tolerance_ns < worst_ns or not self.book.load.quanta:
             return None

@@ -1,7 +1,11 @@
 """The nearest change that would be granted: the smallest latency, or the largest rate.
 
-Both are monotone: a longer latency or a slower publisher never breaks a promise that held before. So the
-limit is found by bisection over `decide`, whatever the policy is.
+Both are monotone: a longer latency or a slower publisher never breaks a promise that held before. Where
+shares are given, the bounds do not depend on what is promised: the smallest latency is the largest bound, and
+one decision confirms it. A rate, and a latency under `edf`, is found by bisection, to a part in a thousand.
+
+A client may ask again and again, and nobody else is answered meanwhile. So a search has a number of steps, of
+about ten microseconds each; when they are used up, what has been found so far is the answer.
 """
 
 from __future__ import annotations
@@ -9,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import isqrt
 from typing import TYPE_CHECKING
 
-from giusto.errors import Nearest
+from giusto.errors import Nearest, Overload
 from giusto.guarantee.model import Change, Supply
 
 if TYPE_CHECKING:
@@ -20,47 +25,142 @@ if TYPE_CHECKING:
 LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
 """Ten years: longer than any latency or period that means something."""
 
-
-def nearest(book: Book, change: Change) -> Nearest:
-    """See `Book.nearest`."""
-    latency_ns = smallest_latency_ns(book, change)
-    rate = largest_rate(book, change)
-    return Nearest(latency_ns, *(rate or (None, None)))
-
-
-def smallest_latency_ns(book: Book, change: Change) -> int | None:
-    """That all demands of the change could have; None if it has none, or if others would break."""
-    if not change.demands:
-        return None
-
-    def asks(max_latency_ns: int) -> bool:
-        demands = tuple(replace(demand, max_latency_ns=max_latency_ns) for demand in change.demands)
-        return book.decide(replace(change, demands=demands)) is None
-
-    return least(asks, max(demand.max_latency_ns for demand in change.demands))
+STEPS = 4_000
+"""Of one search."""
+STEPS_ALWAYS = 10
+STEPS_PER_TOPIC = 4
+STEPS_PER_FLOW = 2
+"""What a decision takes at least, and for each topic and flow that it is about."""
+PRECISION = 1 << 10
 
 
-def largest_rate(book: Book, change: Change) -> tuple[int, int] | None:
-    """That the supplies of the change, or else of the topics that it asks for, could have at most."""
-    given = change.supplies or present(book, change)
-    if not given:
-        return None
-    fastest = max(given, key=lambda supply: Fraction(supply.count, supply.period_ns))
-
-    def offers(period_ns: int) -> bool:
-        slowed = tuple(capped(supply, fastest.count, period_ns) for supply in given)
-        return book.decide(with_supplies(change, given, slowed)) is None
-
-    period_ns = least(offers, fastest.period_ns)
-    return None if period_ns is None else (fastest.count, period_ns)
+class Exhausted(Exception):
+    """All steps are used up."""
 
 
-def present(book: Book, change: Change) -> tuple[Supply, ...]:
-    """What is published on the topics that the change asks for, and stays."""
-    topics = {demand.topic for demand in change.demands}
-    kept = (book.records[topic] for topic in sorted(topics) if topic in book.records)
-    found = (stream.supply for record in kept for stream in record.streams.values())
-    return tuple(supply for supply in found if supply not in change.supplies_gone)
+class Search:
+    """For what could be granted instead of a change; `is_complete` unless it had too few steps."""
+
+    def __init__(self, book: Book, change: Change, steps: int = STEPS) -> None:
+        self.book = book
+        self.change = change
+        self.left = steps
+        self.is_complete = True
+
+    def nearest(self) -> Nearest:
+        """See `Book.nearest`; a latency may take half of the steps."""
+        steps = self.left
+        self.left = steps // 2
+        latency_ns = self.smallest_latency_ns()
+        self.left += steps - steps // 2
+        rate = self.largest_rate()
+        return Nearest(latency_ns, *(rate or (None, None)))
+
+    def holds(self, change: Change) -> bool:
+        """Whether it would be granted."""
+        self.take(change)
+        return self.book.decide(change) is None
+
+    def take(self, change: Change) -> None:
+        """The steps that looking at a change takes."""
+        self.left -= effort(self.book, change)
+        if self.left < 0:
+            self.left = 0
+            raise Exhausted
+
+    def smallest_latency_ns(self) -> int | None:
+        """That all demands of the change could have; None if it has none, or if others would break."""
+        if not self.change.demands:
+            return None
+        # Under `edf` a bound depends on what is promised, and where a link has a bandwidth too.
+        if self.book.stage.has_given_shares and not self.book.links.is_limited:
+            return self.confirmed_latency_ns()
+        delay = self.book.load.delay(self.book.rest)
+        asked_ns = max(demand.max_latency_ns for demand in self.change.demands)
+        low_ns = max(asked_ns, delay.unread_ns) if delay else asked_ns
+        return self.least(lambda ns: self.holds(self.asking(ns)), low_ns)
+
+    def confirmed_latency_ns(self) -> int | None:
+        """The largest bound, if it can be promised."""
+        try:
+            self.take(self.change)
+            needed_ns = self.needed_ns()
+            is_granted = needed_ns is not None and self.holds(self.asking(needed_ns))
+        except Exhausted:
+            self.is_complete = False
+            return None
+        return needed_ns if is_granted else None
+
+    def needed_ns(self) -> int | None:
+        """The largest bound on the topics that the change asks for; None if one of their flows has none."""
+        topics = {demand.topic for demand in self.change.demands}
+        try:
+            with self.book.tried(self.asking(LONGEST_NS)):
+                found = self.book.worst_flow(topics)
+        except Overload:
+            return None
+        needed_ns = 1 if found is None else max(1, found.total_ns)
+        return needed_ns if needed_ns <= LONGEST_NS else None
+
+    def asking(self, max_latency_ns: int) -> Change:
+        """The change with another latency."""
+        demands = tuple(replace(demand, max_latency_ns=max_latency_ns) for demand in self.change.demands)
+        return replace(self.change, demands=demands)
+
+    def largest_rate(self) -> tuple[int, int] | None:
+        """That the supplies of the change, or else of the topics that it asks for, could have at most."""
+        if effort(self.book, self.change) > self.left:
+            self.is_complete = False
+            return None
+        given = self.change.supplies or self.present()
+        if not given:
+            return None
+        fastest = max(given, key=lambda supply: Fraction(supply.count, supply.period_ns))
+
+        def offers(period_ns: int) -> bool:
+            slowed = tuple(capped(supply, fastest.count, period_ns) for supply in given)
+            return self.holds(with_supplies(self.change, given, slowed))
+
+        period_ns = self.least(offers, fastest.period_ns)
+        return None if period_ns is None else (fastest.count, period_ns)
+
+    def present(self) -> tuple[Supply, ...]:
+        """What is published on the topics that the change asks for, and stays."""
+        topics = {demand.topic for demand in self.change.demands}
+        records, gone = self.book.records, {*self.change.supplies_gone}
+        kept = (records[topic] for topic in sorted(topics) if topic in records)
+        found = (stream.supply for record in kept for stream in record.streams.values())
+        return tuple(supply for supply in found if supply not in gone)
+
+    def least(self, holds: Callable[[int], bool], low: int) -> int | None:
+        """The least value above `low` for which a condition holds that holds for all larger ones.
+
+        None if there is none. What is returned holds: it is too large by a part in a thousand at most, or by
+        more if there were few steps.
+        """
+        high = LONGEST_NS
+        try:
+            if not holds(high):
+                return None
+            factor = 4
+            while high == LONGEST_NS and low * factor < LONGEST_NS:
+                middle = low * factor
+                low, high = (low, middle) if holds(middle) else (middle, high)
+                factor *= factor
+            while high - low > max(1, high // PRECISION):
+                middle = isqrt(low * high) if high > 2 * low + 2 else (low + high) // 2
+                low, high = (low, middle) if holds(middle) else (middle, high)
+        except Exhausted:
+            self.is_complete = self.is_complete and high < LONGEST_NS
+        return high if high < LONGEST_NS else None
+
+
+def effort(book: Book, change: Change) -> int:
+    """How many steps a decision takes, about."""
+    topics = {one.topic for part in (change.demands, change.topics, change.supplies) for one in part}
+    flows = sum(len(book.records[topic].streams) for topic in topics if topic in book.records)
+    mine = STEPS_PER_TOPIC * len(topics) + STEPS_PER_FLOW * (flows + len(change.supplies))
+    return STEPS_ALWAYS + mine + book.stage.effort
 
 
 def capped(supply: Supply, count: int, period_ns: int) -> Supply:
@@ -74,16 +174,3 @@ def with_supplies(change: Change, given: Sequence[Supply], slowed: tuple[Supply,
     if change.supplies:
         return replace(change, supplies=slowed)
     return replace(change, supplies=slowed, supplies_gone=(*change.supplies_gone, *given))
-
-
-def least(holds: Callable[[int], bool], guess: int) -> int | None:
-    """The least value for which a condition holds that holds for all larger ones; None if it has none."""
-    low, high = 0, guess
-    while not holds(high):
-        if high >= LONGEST_NS:
-            return None
-        low, high = high, min(max(high * 2, high + 1_000), LONGEST_NS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

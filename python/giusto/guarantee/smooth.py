@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from operator import add
 
 from giusto.errors import InvalidInput
 from giusto.guarantee import table, wrr
@@ -36,24 +37,27 @@ def spread(share: tuple[int, ...]) -> tuple[int, ...]:
 
     Topics of equal share take turns by index, so that only the next one of each share has to be compared.
     """
-    total = sum(share)
+    total, many = sum(share), len(share)
     members = {v: [m for m, other in enumerate(share) if other == v] for v in sorted(set(share))}
-    # Credit and index of the next topic of each share; a negative index makes the lowest the largest.
-    heads = [[0, -own[0]] for own in members.values()]
-    earned = list(members)
     groups = list(members.values())
+    # Credit and index of the next topic of each share in one number: of equal credits the lowest index is the
+    # largest. Whole lists are added and compared, since this is done for every cell.
+    earned = [v * many for v in members]
+    heads = [-own[0] for own in groups]
     turn = [0] * len(groups)
     order = []
     for _ in range(total):
-        for head, v in zip(heads, earned, strict=True):
-            head[0] += v
+        heads = list(map(add, heads, earned))
         best = heads.index(max(heads))
-        order.append(-heads[best][1])
-        turn[best] += 1
-        if turn[best] == len(groups[best]):
-            turn[best] = 0
-            heads[best][0] -= total
-        heads[best][1] = -groups[best][turn[best]]
+        group, place = groups[best], turn[best]
+        order.append(group[place])
+        heads[best] += group[place]
+        place += 1
+        if place == len(group):
+            place = 0
+            heads[best] -= total * many
+        turn[best] = place
+        heads[best] -= group[place]
     return tuple(order)
 
 

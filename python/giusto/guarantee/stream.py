@@ -1,8 +1,7 @@
 """What a flow is to the analysis: its burst, its rate, its quanta and what its messages cost.
 
-All of it follows from the supply and from how many clients get the message. Two bursts are told apart. What
-the policer lets through, tolerance included, is what others have to reckon with. What the publisher may do
-by its own offer is what its own messages wait behind: nothing is promised to a message beyond the offer.
+All of it follows from the supply and from who gets the message. The burst is what the policer lets through,
+tolerance included: others have to reckon with it, and a message that was not policed is covered by its bound.
 """
 
 from __future__ import annotations
@@ -25,46 +24,54 @@ READ_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A supply on a topic with so many subscribers; times in ns, loads in parts of ONE.
+    """A supply on a topic; times in ns, loads in parts of ONE.
 
-    `lag` is σ·count in units of 1/count messages: the n-th message of a backlog arrives at least
-    (n·period - lag)/count after the first. `passed` is the same for what the policer lets through. Only the
-    last of a message's quanta forwards it: `serve_ns` is that one, `fragment_ns` each of the others.
+    `passed` is σ·period: the n-th message of a backlog arrives at least (n·period - passed)/count after the
+    first. Only the last of a message's quanta forwards it: `serve_ns` is that one, `fragment_ns` each of the
+    others. `links` are the times on the links in and out, which the module of that name knows.
     """
 
     supply: Supply
-    lag: int
     passed: int
     quanta: int
     take_ns: int
     serve_ns: int
     fragment_ns: int
+    links: tuple[int, int]
 
     @classmethod
-    def of(cls, supply: Supply, setting: Setting, fanout: int) -> Stream:
-        """The numbers of a checked supply."""
-        own_jitter_ns = max(0, supply.jitter_ns - setting.tolerance_ns)
-        bulk = supply.burst * supply.period_ns
+    def of(cls, supply: Supply, setting: Setting, audience: tuple[int, int, int]) -> Stream:
+        """The numbers of a checked supply; see `Allotted.audience`."""
         reads = 1 + (supply.size_bytes + HEADER_BYTES) // READ_BYTES
         costs = setting.costs
         return cls(
             supply,
-            bulk + own_jitter_ns * supply.count,
-            bulk + supply.jitter_ns * supply.count,
+            supply.burst * supply.period_ns + supply.jitter_ns * supply.count,
             max(1, ceil_div(supply.size_bytes, setting.fragment_bytes)),
             costs.take_ns(supply.size_bytes) + reads * costs.turn_ns,
-            costs.serve_ns(supply.size_bytes, fanout) + costs.write.ns(CREDIT_BYTES) + costs.turn_ns,
+            costs.serve_ns(supply.size_bytes, *audience) + costs.write.ns(CREDIT_BYTES) + costs.turn_ns,
             costs.step.ns(supply.size_bytes) + costs.turn_ns,
+            (setting.link_in.delay_ns, setting.link_out.delay_ns),
         )
+
+    @property
+    def links_ns(self) -> int:
+        """From the publisher to the broker, and from there to whoever is farthest of those with a promise."""
+        return sum(self.links)
 
     @property
     def first(self) -> int:
         """⌊σ⌋: messages before that one arrive with it and leave before it."""
-        return self.lag // self.supply.period_ns
+        return self.passed // self.supply.period_ns
+
+    @property
+    def burst_max(self) -> int:
+        """σ, rounded up as the data plane does: whole messages for the burst, and for the jitter."""
+        return self.supply.burst + ceil_div(self.supply.jitter_ns * self.supply.count, self.supply.period_ns)
 
     def arrival_ns(self, n: int) -> int:
         """((n-σ)/ρ)^+, rounded down."""
-        return max(0, n * self.supply.period_ns - self.lag) // self.supply.count
+        return max(0, n * self.supply.period_ns - self.passed) // self.supply.count
 
     def passed_ns(self, span_ns: int) -> int:
         """Service of the most that the policer lets through in a span of time."""
@@ -94,7 +101,7 @@ class Stream:
     @property
     def unread_bytes(self) -> int:
         """Bytes of one burst, rounded up."""
-        return ceil_div(self.lag * self.frame_bytes, self.supply.period_ns)
+        return ceil_div(self.passed * self.frame_bytes, self.supply.period_ns)
 
     @property
     def byte_rate(self) -> int:

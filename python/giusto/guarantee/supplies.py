@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 from giusto.contract import Offer
 from giusto.contract.offer import SIZE_BYTES_DEFAULT
 from giusto.guarantee.model import Supply
@@ -19,6 +22,17 @@ def supply_of(client: str, topic: str, offer: Offer, tolerance_ns: int) -> Suppl
         burst=offer.burst,
         jitter_ns=offer.jitter_ns + tolerance_ns,
         size_bytes=size_of(offer),
+    )
+
+
+def larger_of(one: Supply, other: Supply) -> Supply:
+    """The flow of one client on one topic that is the larger of both in every respect."""
+    faster = max(one, other, key=lambda supply: Fraction(supply.count, supply.period_ns))
+    return replace(
+        faster,
+        burst=max(one.burst, other.burst),
+        jitter_ns=max(one.jitter_ns, other.jitter_ns),
+        size_bytes=max(one.size_bytes, other.size_bytes),
     )
 
 

@@ -82,7 +82,12 @@ class Maker:
     def claim(self) -> str:
         """What is proved: about the shares if all holds, else why the first need does not."""
         first = next(iter(self.choice.refused.values()), None)
-        return self.choice.assignment.claim if first is None else first.sentence
+        if first is not None:
+            return first.sentence
+        granted = (self.scenario.needs[number].need for number in self.choice.granted)
+        if self.refused and all(need.max_latency_ns is None for need in granted):
+            return "no need that asks for a latency can be held: there is nothing to prove about shares"
+        return self.choice.assignment.claim
 
     def _contracts(self, book: Book) -> list[Contract]:
         needs = self.scenario.needs

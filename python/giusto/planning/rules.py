@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from giusto.contract.matching import Flow, require_match
+from giusto.contract.matching import Flow, require_match, require_queue
 from giusto.errors import Refused
 from giusto.planning.result import Failure
 from giusto.planning.scenario import Needed, Offered, Scenario
@@ -19,16 +19,21 @@ def refusals(scenario: Scenario) -> dict[int, Failure]:
     found = {}
     for number, needed in enumerate(scenario.needs):
         offers = [offered for topic in scenario.covered[needed] for offered in by_topic[topic]]
-        failure = _refusal(needed, offers, unlimited)
+        failure = _refusal(needed, offers, unlimited, scenario.config.tolerance_ns)
         if failure is not None:
             found[number] = failure
     return found
 
 
-def _refusal(needed: Needed, offers: list[Offered], unlimited: dict[str, str]) -> Failure | None:
+def _refusal(
+    needed: Needed, offers: list[Offered], unlimited: dict[str, str], tolerance_ns: int
+) -> Failure | None:
     for offered in offers:
+        flow = Flow(offered.client, offered.topic, offered.offer)
         try:
-            require_match(needed.need, Flow(offered.client, offered.topic, offered.offer))
+            require_match(needed.need, flow)
+            if needed.need.max_latency_ns is not None:
+                require_queue(flow, tolerance_ns, needed.need.max_latency_ns)
         except Refused as refused:
             return Failure.of(needed, refused.why, refused.reason, refused.nearest)
     return None if needed.need.max_latency_ns is None else _unlimited(needed, offers, unlimited)

@@ -37,32 +37,37 @@ UNCHANGED = Changed()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """The guarded traffic, and the rest. `fanout` has every guarded topic."""
+    """The guarded traffic, and the rest. `fanout` has every guarded topic, `subscriptions` all topics."""
 
     supplies: tuple[Supply, ...]
     demands: tuple[Demand, ...]
     fanout: Mapping[str, int]
+    subscriptions: Mapping[str, int]
+    receivers: Mapping[str, frozenset[str]]
     rest: Rest
 
 
 def traffic(scenario: Scenario, granted: Collection[int], changed: Changed = UNCHANGED) -> Traffic:
     """The traffic with the needs of these numbers granted; the others are not there at all."""
     demands = []
-    subscribers: defaultdict[str, set[str]] = defaultdict(set)
+    subscribers: defaultdict[str, list[str]] = defaultdict(list)
     for number in granted:
         needed = scenario.needs[number]
         for topic in scenario.covered[needed]:
-            subscribers[topic].add(needed.client)
+            subscribers[topic].append(needed.client)
             if needed.need.max_latency_ns is not None:
                 latency_ns = changed.max_latency_ns.get(number, needed.need.max_latency_ns)
                 key = f"need[{number}]"
                 demands.append(Demand(key=key, client=needed.client, topic=topic, max_latency_ns=latency_ns))
     guarded = dict.fromkeys(demand.topic for demand in demands)
+    subscriptions = {topic: len(clients) for topic, clients in subscribers.items()}
     return Traffic(
         supplies=_supplies(scenario, guarded, changed),
         demands=tuple(demands),
-        fanout={topic: len(subscribers[topic]) for topic in guarded},
-        rest=_rest(scenario, guarded, {topic: len(clients) for topic, clients in subscribers.items()}),
+        fanout={topic: len(set(subscribers[topic])) for topic in guarded},
+        subscriptions=subscriptions,
+        receivers={topic: frozenset(subscribers[topic]) for topic in guarded},
+        rest=_rest(scenario, guarded, subscriptions),
     )
 
 
@@ -78,10 +83,10 @@ def _supplies(scenario: Scenario, guarded: Collection[str], changed: Changed) ->
     return tuple(found)
 
 
-def _rest(scenario: Scenario, guarded: Collection[str], fanout: Mapping[str, int]) -> Rest:
+def _rest(scenario: Scenario, guarded: Collection[str], subscriptions: Mapping[str, int]) -> Rest:
     """The largest message and fan-out of what is not guarded."""
     free = [offered for offered in scenario.offers if offered.topic not in guarded]
-    widest = max((fanout.get(offered.topic, 0) for offered in free), default=0)
+    widest = max((subscriptions.get(offered.topic, 0) for offered in free), default=0)
     largest = max((size_of(offered.offer) for offered in free), default=0)
     beside = scenario.rest
     return larger(rest_of(widest, largest), rest_of(beside.fanout, beside.size_bytes))

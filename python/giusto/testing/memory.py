@@ -67,6 +67,9 @@ class MemoryBus(Bus):
     def _open(self) -> None:
         self._conn = self._world.join(self._native, weak_hook(self._look))
 
+    def _connect_beside(self, name: str) -> MemoryBus:
+        return self.connect(name=name, reconnect=self._reconnects)
+
     def _do(self, step: Step) -> object:
         if isinstance(step, Pause):
             self._world.advance_to(self._world.now_ns + step.nanoseconds)

@@ -63,6 +63,11 @@ def test_a_subscriber_that_never_reads_does_not_hold_up_the_end_for_ever() -> No
         assert broker.wait() == 0
 
 
+def flood(to: socket.socket, data: bytes) -> None:
+    for _ in range(1_000):
+        to.sendall(data)
+
+
 def test_a_publisher_that_floods_does_not_hold_up_the_end() -> None:
     with BrokerProcess(drain="10min") as broker:
         flooder = broker.client("flooder")
@@ -71,8 +76,7 @@ def test_a_publisher_that_floods_does_not_hold_up_the_end() -> None:
         message = _core.encode_data(b"x", stream=flow, sequence=0, t_sent_ns=0)
         broker.signal(signal.SIGTERM)
         with pytest.raises(OSError, match=r"(?i)reset|pipe"):
-            for _ in range(1_000):
-                flooder.socket.sendall(message * 100_000)
+            flood(flooder.socket, message * 100_000)
         assert broker.wait() == 0
 
 

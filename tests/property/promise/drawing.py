@@ -201,9 +201,9 @@ def draw_setting(rng: random.Random, policy: str, timed: bool) -> Setting:
 
 
 def draw_costs(rng: random.Random) -> Costs:
-    """The defaults, or something between a tenth and twice of them."""
+    """The defaults, or something below them; each piece by itself, as it is played."""
     if rng.random() < 0.3:
-        return Costs()
+        return Costs(serve=None, serve_each=None)
     scale = rng.choice((0.3, 1.0, 2.0))
     any_ns = lambda most_ns: max(100, int(rng.uniform(0.1, 1) * scale * most_ns))  # noqa: E731
     return Costs(
@@ -214,5 +214,7 @@ def draw_costs(rng: random.Random) -> Costs:
         frame_ns=any_ns(600),
         turn_ns=any_ns(5_000),
         call_ns=any_ns(300_000),
+        serve=None,
+        serve_each=None,
         basis="drawn",
     )

@@ -73,7 +73,9 @@ class Scene:
     def portion_bytes(self, client: str) -> int:
         """How much of a client's socket one turn reads."""
         wanted = sum(
-            (one.burst + 1) * (one.size_bytes + HEADER_BYTES) for one in self.supplies if one.client == client
+            (one.burst - -one.jitter_ns * one.count // one.period_ns + 1) * (one.size_bytes + HEADER_BYTES)
+            for one in self.supplies
+            if one.client == client
         )
         return min(max(wanted, PORTION_BYTES[0]), PORTION_BYTES[-1])
 

@@ -121,7 +121,7 @@ def test_a_topic_is_declared_on_first_use_with_its_configured_share() -> None:
     offer = OfferTerms(min_sep_ns=10, burst=2, jitter_ns=3, max_size_bytes=64, queue=32)
     (answer,) = bench.ask(1, Advertise(id=2, topic="ward/3/alarm", offer=offer))
     assert answer == Advertised(id=2, flow=0, topic=1, credit=32, subscribers=0)
-    expected = {"capacity": 32, "max_size_bytes": 64, "min_sep_ns": 10, "burst": 2, "jitter_ns": 2_000_003}
+    expected = {"capacity": 32, "max_size_bytes": 64, "min_sep_ns": 10, "burst": 2, "jitter_ns": 5_000_003}
     assert bench.plane.calls[2:] == [("declare", "ward/3/alarm", 9), ("advertise", 1, expected)]
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace as replace_terms
 from recording import Bench
 
 from giusto import errors
+from giusto.broker.leaving import AT_ONCE
 from giusto.broker.store import Store
 from giusto.config import BrokerConfig, Guarantee
 from giusto.errors import InvalidInput
@@ -211,3 +212,44 @@ def test_a_topic_on_which_something_is_promised_is_not_forgotten(path: Path) -> 
     for _ in range(3):
         bench.control.forget_vacant()
     assert "alarm" in bench.control.registry.topics
+
+
+@pytest.mark.parametrize("reason", ["goodbye", "went away"])
+def test_many_that_end_at_once_are_let_go_some_at_a_time_with_one_transaction_each(
+    path: Path, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(path)
+    bench = Bench(store=store)
+    bench.client(1, "nurse")
+    for number in range(3 * AT_ONCE):
+        bench.ask(1, Subscribe(id=number, pattern=f"ward/{number}", need=NEED))
+    kept = len(names(path))
+    transactions: list[int] = []
+    change = store.change
+
+    def counted(added: Any, gone: Any) -> None:
+        gone = list(gone)
+        transactions.append(len(gone))
+        change(added, gone)
+
+    monkeypatch.setattr(store, "change", counted)
+    bench.plane.hangs_up(1, said=False)
+    bench.plane.happened.append(("closed", 1, reason))
+    bench.control.turn(0)
+    bench.now += MINUTE_NS
+    bench.control.tend()
+    while bench.control.leaving.is_behind:
+        bench.control.turn(0)
+    assert (kept, sum(transactions), max(transactions)) == (3 * AT_ONCE, 3 * AT_ONCE, AT_ONCE)
+    assert names(path) == []
+    assert not bench.control.leaving.has_due
+
+
+def test_nothing_of_a_client_without_a_name_is_kept(path: Path) -> None:
+    bench = Bench(store=Store(path))
+    for conn in (1, 2):
+        bench.client(conn, "")
+    bench.ask(1, Advertise(id=1, topic="alarm", offer=OFFER))
+    assert isinstance(bench.ask(2, Subscribe(id=1, pattern="alarm", need=NEED))[-1], Subscribed)
+    assert len(bench.control.guarded.book.demands) == 1
+    assert names(path) == []

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from giusto.broker.leaves import rows_in
 from giusto.broker.rows import Kept, KeptNeed, KeptOffer, KeptShare, kept_in, name_of, row_of
 from giusto.broker.store import SCHEMA, Store
 from giusto.errors import InvalidInput, NotKept
@@ -90,18 +93,153 @@ def test_a_file_that_is_no_store_is_moved_aside(tmp_path: Path, content: bytes) 
         path.unlink()
 
 
-def test_a_store_whose_pages_are_damaged_is_moved_aside(tmp_path: Path) -> None:
-    path = tmp_path / "contracts.db"
+def filled(path: Path, count: int) -> tuple[list[Kept], bytearray]:
+    """Many rows, each written anew some times so that places have gaps; the bytes of the file."""
+    rows: list[Kept] = [KeptOffer(f"c{number}", "alarm", OfferTerms()) for number in range(count)]
     store, _ = opened(path)
-    store.change([KeptOffer(f"c{number}", "alarm", OfferTerms()) for number in range(500)], [])
+    store.change(rows, [])
+    store.change(rows[::3], [])
+    store.change(rows[::7], [])
+    rows = store.load()
     store.close()
-    content = bytearray(path.read_bytes())
+    return rows, bytearray(path.read_bytes())
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Kept], bytes]:
+    rows, content = filled(tmp_path_factory.mktemp("large") / "contracts.db", 600)
+    return rows, bytes(content)
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_of_a_damaged_store_all_stands_that_is_not_in_the_damaged_pages(
+    large: tuple[list[Kept], bytes], data: st.DataObject
+) -> None:
+    rows, content = large[0], bytearray(large[1])
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "contracts.db"
+        pages = len(content) // 4096
+        damaged = data.draw(st.sets(st.integers(1, pages - 1), min_size=1, max_size=3))
+        junk = data.draw(st.sampled_from([0, 0x0D, 0xFF]))
+        for page in damaged:
+            content[page * 4096 : (page + 1) * 4096] = bytes([junk]) * 4096
+        path.write_bytes(content)
+        store, kept = opened(path)
+        assert [row for row in rows if row in kept] == kept
+        # A page has far fewer rows than this.
+        assert len(kept) >= len(rows) - 100 * len(damaged)
+        store.close()
+        again, same = opened(path)
+        again.close()
+        assert (again.remarks, same) == ([], kept)
+
+
+def test_what_is_lost_of_a_damaged_store_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    rows, content = filled(path, 1000)
+    # After its name comes its body, a map.
+    place = content.index(row_of(rows[500]).name.encode() + row_of(rows[500]).body)
+    start = place // 4096 * 4096
+    content[start : start + 4096] = bytes(4096)
+    path.write_bytes(content)
+    store, kept = opened(path)
+    lost = [row for row in rows if row not in kept]
+    assert 0 < len(lost) < 100
+    (remark,) = store.remarks
+    assert f"{len(kept)} stand, lost: " in remark
+    assert all(name_of(row) in remark for row in lost)
+    assert (tmp_path / "contracts.db.damaged-1").exists()
+
+
+def test_a_damaged_index_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    rows, content = filled(path, 1000)
+    with closing(sqlite3.connect(path)) as database:
+        query = "SELECT rootpage FROM sqlite_schema WHERE type = 'index'"
+        (page,) = database.execute(query).fetchone()
+    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    path.write_bytes(content)
+    store, kept = opened(path)
+    assert kept == rows
+    assert "what is missing cannot be told" in store.remarks[0]
+
+
+def test_without_the_root_of_the_rows_they_are_found_page_by_page(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    rows, content = filled(path, 1000)
+    content[4096:8192] = bytes(4096)
+    path.write_bytes(content)
+    store, kept = opened(path)
+    assert kept == rows
+    assert "1000 stand, nothing is lost" in store.remarks[0]
+
+
+@given(st.binary(max_size=2000), st.integers(1, 8))
+def test_whatever_a_page_has_rows_are_made_of_whole_ones_only(junk: bytes, times: int) -> None:
+    page = (b"\x0d" + junk * times)[:4096].ljust(4096, b"\0")
+    first = b"SQLite format 3\0\x10\0".ljust(4096, b"\0")
+    assert rows_in(first + page) == []
+
+
+def test_a_store_of_which_nothing_can_be_read_is_moved_aside(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    _, content = filled(path, 500)
     content[4096:] = bytes(len(content) - 4096)
     path.write_bytes(content)
     store, kept = opened(path)
     assert kept == []
     assert len(store.remarks) == 1
     assert (tmp_path / "contracts.db.damaged-1").exists()
+
+
+def test_a_crash_between_moving_the_damaged_file_and_putting_the_new_one_there_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "contracts.db"
+    rows, content = filled(path, 1000)
+    content[-4096:] = bytes(4096)
+    path.write_bytes(content)
+
+    class Crash(BaseException):
+        pass
+
+    def crash(self: Store) -> None:
+        if not self.path.exists():
+            raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "_finish_replacing", crash)
+        with pytest.raises(Crash):
+            Store(path)
+    assert not path.exists()
+    assert len(opened(path)[1]) >= len(rows) - 100
+
+
+def test_a_damaged_store_that_cannot_be_moved_is_an_error_that_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "contracts.db"
+    path.write_bytes(b"this is no database" * 100)
+
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(InvalidInput, match=r"guarantee\.store = .*not permitted.*name another file"):
+        Store(path)
+
+
+@pytest.mark.parametrize("table", ["kept", "accounts"])
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "contracts.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"CREATE TABLE {table} (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match="a database of another program"):
+        Store(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["contracts.db"]
 
 
 def test_a_half_written_store_is_what_it_was_before(tmp_path: Path) -> None:

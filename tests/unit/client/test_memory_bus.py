@@ -167,6 +167,75 @@ def test_requests_work_in_memory() -> None:
     assert bus.request("double", b"cd").payload == b"cdcd"
 
 
+ALARM = giusto.Offer(min_sep="10ms", max_size=256)
+SOON = giusto.Need(max_latency="5ms")
+
+
+def test_who_publishes_under_contract_asks_and_answers_too() -> None:
+    bus = MemoryBus(name="nurse")
+    bus.subscribe("alarm", SOON)
+    monitors = [bus.connect(name=name) for name in ("one", "two")]
+    for monitor in monitors:
+        monitor.advertise("alarm", ALARM)
+        monitor.serve(monitor.name, lambda message: message.payload * 2)
+    assert monitors[0].request("two", b"ab").payload == b"abab"
+    assert monitors[1].request("one", b"ab").payload == b"abab"
+    assert isinstance(bus.connect().subscribe("alarm", SOON).verdict, giusto.Granted)
+    assert {client.name for client in bus.status().clients} >= {"one~", "two~"}
+    for monitor in monitors:
+        monitor.close()
+    assert not {client.name for client in bus.status().clients} & {"one~", "two~"}
+
+
+def test_a_server_that_publishes_with_a_limit_can_come_under_contract_after_its_first_reply() -> None:
+    bus = MemoryBus()
+    server = bus.connect(name="server")
+    server.advertise("alarm", ALARM)
+    server.serve("double", lambda message: message.payload * 2)
+    assert bus.request("double", b"ab").payload == b"abab"
+    assert isinstance(bus.subscribe("alarm", SOON).verdict, giusto.Granted)
+
+
+def test_replies_can_have_an_offer_and_go_over_the_same_connection_then() -> None:
+    bus = MemoryBus(name="asker")
+    server = bus.connect(name="server")
+    server.advertise("alarm", ALARM)
+    offer = giusto.Offer(rate=10, max_size=300)
+    server.serve("repeat", lambda message: message.payload * 2, offer=offer)
+    assert bus.request("repeat", b"ab").payload == b"abab"
+    (party,) = bus.publishers("_reply/asker")
+    assert (party.name, giusto.Offer.from_terms(party.offer)) == ("server", offer)
+    bus.clock.advance("1s")
+    with pytest.raises(giusto.RequestFailed, match="at most 300 bytes"):
+        bus.request("repeat", b"x" * 200)
+
+
+def test_requests_can_have_an_offer_where_the_server_needs_a_latency() -> None:
+    bus = MemoryBus()
+    server = bus.connect()
+    server.serve("double", lambda message: message.payload * 2, giusto.Need(max_latency="10ms"))
+    with pytest.raises(giusto.Refused, match="without a limit"):
+        bus.request("double", b"ab")
+    assert bus.request("double", b"ab", offer=ALARM).payload == b"abab"
+
+
+@pytest.mark.parametrize("is_under_contract", [False, True])
+def test_who_asks_hears_that_the_reply_was_refused(is_under_contract: bool) -> None:
+    bus = MemoryBus(name="asker")
+    bus.connect().subscribe("_reply/asker", giusto.Need(max_latency="10ms"))
+    server = bus.connect(name="server")
+    if is_under_contract:
+        server.advertise("alarm", ALARM)
+    server.serve("double", lambda message: message.payload * 2)
+    for _ in range(2):
+        with pytest.raises(
+            giusto.RequestFailed, match=r"server~? publishes on _reply/asker without a limit"
+        ) as caught:
+            bus.request("double", b"ab")
+        assert caught.value.error == "Refused"
+        bus.clock.advance("1s")
+
+
 def test_nobody_can_have_a_server_publish_elsewhere() -> None:
     server = MemoryBus()
     server.serve("question", lambda message: b"false alarm")

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from giusto.guarantee.book import Book
-from giusto.guarantee.model import Allotted, Change, Demand, Supply
+from giusto.guarantee.costs import Costs, Line
+from giusto.guarantee.model import Allotted, Change, Demand, Setting, Supply
 from giusto.protocol import ShareTerms
 
 MS = 1_000_000
+
+SWIFT = Costs(
+    take=Line(6_000, 1_000),
+    step=Line(1_500),
+    deliver=Line(400),
+    write=Line(12_000, 1_000),
+    frame_ns=300,
+    turn_ns=5_000,
+    call_ns=200_000,
+    serve=None,
+    serve_each=None,
+)
+"""A machine without a past: what is written down here does not move when the default costs do."""
+
+setting = partial(Setting, costs=SWIFT)
 
 
 def supply(client: str, topic: str, period_ns: int = 10 * MS, **fields: int) -> Supply:

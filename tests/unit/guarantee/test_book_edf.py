@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from books import MS, contract, demand, grant, supply
+from books import MS, contract, demand, grant, setting, supply
 
 from giusto.errors import InvalidInput
 from giusto.guarantee.book import Book
 from giusto.guarantee.costs import Costs, Line
-from giusto.guarantee.model import Allotted, Change, LinkTerms, Setting
+from giusto.guarantee.model import Allotted, Change, LinkTerms
 from giusto.protocol import ShareTerms
 
 
 @pytest.fixture
 def book() -> Book:
-    return Book(Setting(input="edf"))
+    return Book(setting(input="edf"))
 
 
 def test_the_deadline_is_what_the_tightest_promise_leaves(book: Book) -> None:
@@ -29,7 +29,7 @@ def test_the_deadline_is_what_the_tightest_promise_leaves(book: Book) -> None:
 
 
 def test_the_links_come_off_the_deadline() -> None:
-    book = Book(Setting(input="edf", link_in=LinkTerms(delay_ns=MS), link_out=LinkTerms(delay_ns=MS)))
+    book = Book(setting(input="edf", link_in=LinkTerms(delay_ns=MS), link_out=LinkTerms(delay_ns=MS)))
     (wanted,) = book.shares(contract("alarm", supply("pump", "alarm"), max_latency_ns=5 * MS))
     assert wanted.share.deadline_ns == 3 * MS
 
@@ -41,7 +41,7 @@ def test_what_does_not_change_need_not_be_told(book: Book) -> None:
 
 
 def test_other_policies_have_their_shares_set() -> None:
-    assert Book(Setting(input="fair")).shares(contract("alarm", supply("pump", "alarm"))) == ()
+    assert Book(setting(input="fair")).shares(contract("alarm", supply("pump", "alarm"))) == ()
 
 
 def test_a_deadline_that_is_set_counts_as_it_is(book: Book) -> None:
@@ -75,9 +75,17 @@ def test_a_share_that_means_nothing_is_refused(book: Book, field: str) -> None:
 
 def test_urgent_topics_are_admitted_that_no_fixed_share_could_admit() -> None:
     """Ten topics with long promises do not delay one with a short promise, as they do under `twrr`."""
-    costs = Costs(step=Line(100_000), take=Line(1_000), write=Line(1_000), call_ns=1_000, turn_ns=1_000)
+    costs = Costs(
+        step=Line(100_000),
+        take=Line(1_000),
+        write=Line(1_000),
+        call_ns=1_000,
+        turn_ns=1_000,
+        serve=None,
+        serve_each=None,
+    )
     for policy, holds in (("edf", True), ("twrr", False)):
-        book = Book(Setting(input=policy, costs=costs, turn_steps=1))
+        book = Book(setting(input=policy, costs=costs, turn_steps=1))
         for i in range(10):
             grant(book, contract(f"log {i}", supply(f"client {i}", f"log {i}"), max_latency_ns=100 * MS))
         urgent = contract("alarm", supply("pump", "alarm"), max_latency_ns=MS)

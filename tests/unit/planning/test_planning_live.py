@@ -15,7 +15,7 @@ from giusto.planning.scenario import POLICIES
 from giusto.testing import MemoryBus
 
 LINKS = {
-    "tolerance": "6ms",
+    "tolerance": "12ms",
     "link_delay_in": "70us",
     "link_delay_out": "20us",
     "link_bandwidth_in": "100Mbit/s",
@@ -41,9 +41,9 @@ def plant(broker: dict[str, str]) -> Scenario:
                 {"client": "camera", "topic": "video", "max_size": 200_000},
             ],
             "need": [
-                {"client": "desk", "topic": "+/alarm", "max_latency": "14ms"},
-                {"client": "panel", "topic": "b/alarm", "max_latency": "16ms"},
-                {"client": "panel", "topic": "flow", "max_latency": "40ms"},
+                {"client": "desk", "topic": "+/alarm", "max_latency": "30ms"},
+                {"client": "panel", "topic": "b/alarm", "max_latency": "30ms"},
+                {"client": "panel", "topic": "flow", "max_latency": "60ms"},
                 {"client": "archive", "topic": "#"},
             ],
         }

@@ -1,9 +1,13 @@
-//! Which of the two classes a topic is in: guarded topics are under contract, the rest is served when nothing guarded waits.
+//! Which class a topic is in: guarded topics are under contract, the rest is served when nothing guarded waits.
 //!
 //! Each class has an input stage of the configured policy, so that a guarded topic is served as if the rest were not
-//! there, but for the quantum in progress. The guarded stage is never made anew: its bounds hold all the time (A7).
-//! A client has a queue of its own for guarded deliveries, first come, first served, which goes before the other one.
+//! there, but for the quantum in progress. The guarded stage is never made anew, and topics join it while nothing waits there,
+//! so that its bounds hold all the time (A7).
+//! A client has a queue of its own for guarded deliveries, first come, first served, which goes before the other ones.
+//!
+//! Between the two is a class for topics that come under contract while messages of them wait (see `draining`).
 
+use crate::effort::Effort;
 use crate::engine::forward::Quantum;
 use crate::engine::{Config, Engine};
 use crate::error::{ChangeError, Invalid};
@@ -12,51 +16,75 @@ use crate::input::{self, InputStage};
 use crate::output::{self, OutputQueue};
 use crate::queue::Lanes;
 
-/// The two classes.
+/// The classes, in the order in which they are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    Rest,
     Guarded,
-}
-
-impl Class {
-    #[inline]
-    pub(super) fn of(guarded: bool) -> Self {
-        if guarded { Self::Guarded } else { Self::Rest }
-    }
-
-    fn other(self) -> Self {
-        Self::of(self == Self::Rest)
-    }
+    /// Under contract, but what waited before is not out yet.
+    Draining,
+    Rest,
 }
 
 /// One input stage per class, and what is guarded.
 #[derive(Debug)]
 pub(super) struct Stages {
     rest: Box<dyn InputStage>,
+    draining: Box<dyn InputStage>,
     guarded: Box<dyn InputStage>,
-    /// Topics that are guarded.
+    /// Topics under contract.
     pub(super) topics: usize,
-    /// Messages of them that wait.
+    /// Messages of the guarded class that wait, and those of the class after it.
     pub(super) waiting: usize,
+    pub(super) waiting_draining: usize,
+    /// Topics that join the guarded stage when nothing waits there.
+    pub(super) late: Vec<TopicId>,
 }
 
 impl Stages {
     pub(super) fn new(policy: &str) -> Result<Self, Invalid> {
-        let (rest, guarded) = (input::policy(policy)?, input::policy(policy)?);
-        Ok(Self { rest, guarded, topics: 0, waiting: 0 })
+        let (rest, draining, guarded) =
+            (input::policy(policy)?, input::policy(policy)?, input::policy(policy)?);
+        Ok(Self { rest, draining, guarded, topics: 0, waiting: 0, waiting_draining: 0, late: Vec::new() })
     }
 
     #[inline]
     pub(super) fn of(&mut self, class: Class) -> &mut dyn InputStage {
         match class {
             Class::Rest => &mut *self.rest,
+            Class::Draining => &mut *self.draining,
             Class::Guarded => &mut *self.guarded,
         }
     }
 
     pub(super) fn lanes(&self) -> Lanes {
         self.rest.lanes()
+    }
+}
+
+impl Engine {
+    /// Whether what takes time after a change of topics or shares is done by [`Engine::prepare_some`] alone; else it is
+    /// done when it is needed.
+    pub fn set_patient(&mut self, patient: bool) {
+        self.stages.rest.set_patient(patient);
+        self.stages.guarded.set_patient(patient);
+    }
+
+    /// Whether nothing is left to prepare for guarded topics.
+    pub fn is_prepared_guarded(&self) -> bool {
+        self.stages.guarded.is_prepared()
+    }
+
+    /// Whether nothing is left to prepare.
+    #[inline]
+    pub fn is_prepared(&self) -> bool {
+        self.stages.guarded.is_prepared() && self.stages.rest.is_prepared()
+    }
+
+    /// Prepares what takes time after a change, as far as the effort goes, for guarded topics first. Who promises something
+    /// on them does it while no guarded message waits.
+    pub fn prepare_some(&mut self, effort: &mut Effort) {
+        self.stages.guarded.prepare(effort);
+        self.stages.rest.prepare(effort);
     }
 }
 
@@ -69,67 +97,74 @@ pub(super) struct Ready {
 }
 
 impl Engine {
-    /// Puts a topic under contract, or among the rest; whether it is there now. It is guarded at once, whatever waits,
-    /// and what waits for clients goes into their guarded queues, in order. It goes back only when nothing of it waits
-    /// anywhere.
+    /// Puts a topic under contract, or among the rest; whether it is there now. It comes under contract at once, but if
+    /// messages of it wait, or guarded ones do, it is draining first. It goes back only when nothing of it waits anywhere.
     pub fn guard(&mut self, id: TopicId, guarded: bool) -> Result<bool, ChangeError> {
+        self.guard_some(id, guarded, &mut Effort::ALL.clone())
+    }
+
+    /// The same as far as the effort goes: a topic for which much waits is not guarded before all of that is moved.
+    pub fn guard_some(
+        &mut self,
+        id: TopicId,
+        guarded: bool,
+        effort: &mut Effort,
+    ) -> Result<bool, ChangeError> {
         let topic = self.topic(id)?;
         if topic.guarded == guarded {
+            self.tables.topic_mut(id).into_iter().for_each(|topic| topic.moved = 0);
             return Ok(true);
         }
         let waiting: u32 = topic.flows.iter().map(|&flow| self.queues.waiting(flow)).sum();
         if !guarded && (waiting > 0 || topic.pending > 0) {
             return Ok(false);
         }
+        let class = if guarded { Class::Guarded } else { Class::Rest };
         let share = topic.share;
-        self.stages.of(Class::of(guarded)).check(id, &share)?;
-        self.move_input(id, Class::of(guarded));
+        self.stages.of(class).check(id, &share)?;
+        if guarded && !self.move_deliveries(id, effort) {
+            return Ok(false);
+        }
+        self.withdraw(id);
+        self.stages.of(class).allot(id, &share);
         if let Some(topic) = self.tables.topic_mut(id) {
-            topic.guarded = guarded;
+            (topic.guarded, topic.moved) = (guarded, 0);
         }
         if guarded {
             self.stages.topics += 1;
-            self.stages.waiting += waiting as usize;
-            self.move_deliveries(id);
         } else {
             self.stages.topics -= 1;
+        }
+        if !guarded || (waiting == 0 && self.stages.waiting == 0) {
+            self.join_all(id, class);
+        } else {
+            self.drain(id, waiting);
         }
         Ok(true)
     }
 
-    /// Takes a topic with its flows and messages from one stage to the other.
-    fn move_input(&mut self, id: TopicId, class: Class) {
-        let Some(topic) = self.tables.topics.get(id.0) else { return };
-        self.stages.of(class.other()).withdraw(id);
-        let stage = self.stages.of(class);
-        stage.allot(id, &topic.share);
-        for &flow in &topic.flows {
-            stage.join(&mut self.queues, id, flow);
-        }
-        match self.queues.lanes() {
-            Lanes::PerFlow => {
-                let waiting = |flow: &&FlowId| self.queues.waiting(**flow) > 0;
-                topic.flows.iter().filter(waiting).for_each(|&flow| stage.arrived(&self.queues, id, flow));
-            }
-            Lanes::PerTopic => {
-                let first = topic.flows.iter().find(|&&flow| self.queues.waiting(flow) > 0);
-                first.into_iter().for_each(|&flow| stage.arrived(&self.queues, id, flow));
-            }
+    /// A topic leaves its stages, with all that waits there.
+    pub(super) fn withdraw(&mut self, id: TopicId) {
+        let Some(topic) = self.tables.topic_mut(id) else { return };
+        let class = if topic.guarded { Class::Guarded } else { Class::Rest };
+        let drains = std::mem::take(&mut topic.drains);
+        self.stages.of(class).withdraw(id);
+        if drains {
+            self.stages.of(Class::Draining).withdraw(id);
         }
     }
 
-    /// Takes what waits for clients over into their guarded queues.
-    fn move_deliveries(&mut self, id: TopicId) {
-        if self.tables.topics.get(id.0).is_none_or(|topic| topic.pending == 0) {
-            return;
+    /// All flows of a topic are in the stage of `class` from now on.
+    pub(super) fn join_all(&mut self, id: TopicId, class: Class) {
+        let Some(topic) = self.tables.topics.get(id.0) else { return };
+        let stage = self.stages.of(class);
+        for &flow in &topic.flows {
+            stage.join(&mut self.queues, id, flow);
         }
-        for client in self.deliveries.clients_of(id) {
-            let is_chosen = |token| self.deliveries.get(token).is_some_and(|delivery| delivery.topic == id);
-            let Some(entry) = self.tables.clients.get_mut(client.0) else { continue };
-            for outgoing in entry.output.extract(&is_chosen) {
-                self.send(Nanos::MIN, Class::Guarded, outgoing);
-            }
-        }
+        let waits = |flow: &&FlowId| self.queues.waiting(**flow) > 0;
+        // Where a topic has one lane, it arrives with the first.
+        let most = if self.queues.lanes() == Lanes::PerFlow { usize::MAX } else { 1 };
+        topic.flows.iter().filter(waits).take(most).for_each(|&flow| stage.arrived(&self.queues, id, flow));
     }
 
     /// Spends one quantum on a guarded message; `None` when none waits.
@@ -138,7 +173,7 @@ impl Engine {
         self.step_class(now, Class::Guarded)
     }
 
-    /// Messages of guarded topics that wait for the input stage.
+    /// Messages of guarded topics that wait for the input stage, without those of topics that are draining.
     #[inline]
     pub fn waiting_guarded(&self) -> usize {
         self.stages.waiting
@@ -150,7 +185,7 @@ impl Engine {
         self.stages.topics > 0
     }
 
-    /// Whether a topic is guarded.
+    /// Whether a topic is guarded, draining or not.
     #[inline]
     pub fn is_guarded(&self, topic: TopicId) -> bool {
         self.stages.topics > 0 && self.tables.topics.get(topic.0).is_some_and(|topic| topic.guarded)
@@ -158,7 +193,14 @@ impl Engine {
 
     #[inline]
     pub(super) fn class_of(&self, topic: TopicId) -> Class {
-        Class::of(self.is_guarded(topic))
+        if self.stages.topics == 0 {
+            return Class::Rest;
+        }
+        match self.tables.topics.get(topic.0) {
+            Some(topic) if topic.drains => Class::Draining,
+            Some(topic) if topic.guarded => Class::Guarded,
+            _ => Class::Rest,
+        }
     }
 
     /// The flows of a topic that are open or have messages left.
@@ -196,13 +238,18 @@ impl Engine {
         self.ready_guarded.crowded
     }
 
-    /// The client has a queue for guarded deliveries from now on.
+    /// The client has a queue for deliveries of this class from now on.
     #[inline]
-    pub(super) fn ensure_guarded_queue(&mut self, client: ClientId) {
+    pub(super) fn ensure_queue(&mut self, client: ClientId, class: Class) {
         let Some(entry) = self.tables.clients.get_mut(client.0) else { return };
-        if entry.guarded.is_none() {
+        let queue = match class {
+            Class::Guarded => &mut entry.guarded,
+            Class::Draining => &mut entry.draining,
+            Class::Rest => return,
+        };
+        if queue.is_none() {
             // The configuration was checked when the engine was made.
-            entry.guarded = guarded_queue(&self.config).ok();
+            *queue = guarded_queue(&self.config).ok();
         }
     }
 }

@@ -59,7 +59,7 @@ impl Counters {
     }
 
     /// Adds what another topic counted.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.ingested += other.ingested;
         self.policed += other.policed;
         self.overflow += other.overflow;

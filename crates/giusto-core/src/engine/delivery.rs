@@ -1,5 +1,6 @@
 //! What waits in output queues: one message for one client, with the subscriptions that it is for.
 
+use crate::engine::class::Class;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::store::MessageId;
 
@@ -56,6 +57,8 @@ pub(super) struct Waiting {
     pub(super) source: ClientId,
     /// What the publisher promised, 0 if nothing: its flow may be gone before the delivery is.
     pub(super) min_sep_ns: Nanos,
+    /// The queue that it waits in.
+    pub(super) class: Class,
     pub(super) subscriptions: Matched,
 }
 
@@ -85,15 +88,6 @@ impl Deliveries {
     #[inline]
     pub(super) fn get_mut(&mut self, token: u32) -> Option<&mut Waiting> {
         self.entries.get_mut(token as usize).filter(|entry| !matches!(entry.subscriptions, Matched::None))
-    }
-
-    /// Clients for which messages of a topic wait, each once, ascending.
-    pub(super) fn clients_of(&self, topic: TopicId) -> Vec<ClientId> {
-        let waits = |entry: &&Waiting| entry.topic == topic && !matches!(entry.subscriptions, Matched::None);
-        let mut clients: Vec<_> = self.entries.iter().filter(waits).map(|entry| entry.client).collect();
-        clients.sort_unstable();
-        clients.dedup();
-        clients
     }
 
     #[inline]

@@ -67,15 +67,20 @@ impl Engine {
         if !data.attributes.is_empty() {
             Attributes::decode(data.attributes).map_err(IngestError::Attributes)?;
         }
+        self.now = self.now.max(now);
         let class = self.class_of(topic);
         match self.admit(now, flow, class, data.header.priority, frame) {
             Ok(pushed) => {
-                self.stamp(pushed.message, topic, client);
+                self.stamp(pushed.message, topic, client, class);
                 if pushed.first {
                     self.stages.of(class).arrived(&self.queues, topic, flow);
                 }
                 self.stages.waiting += usize::from(class == Class::Guarded);
-                self.count(topic, |counters| counters.ingested += 1);
+                self.stages.waiting_draining += usize::from(class == Class::Draining);
+                if let Some(entry) = self.tables.topic_mut(topic) {
+                    entry.counters.ingested += 1;
+                    entry.draining += u32::from(class == Class::Draining);
+                }
                 Ok(())
             }
             Err(error) => {
@@ -105,16 +110,17 @@ impl Engine {
             }
         }
         Ok(match class {
-            Class::Guarded => self.queues.push_promised(now, flow, 0, frame)?,
+            Class::Guarded | Class::Draining => self.queues.push_promised(now, flow, 0, frame)?,
             Class::Rest => self.queues.push(now, flow, priority, frame)?,
         })
     }
 
-    /// Writes the topic and the publisher into a frame that is on its way to subscribers.
-    fn stamp(&mut self, message: MessageId, topic: TopicId, client: ClientId) {
+    /// Writes the topic, the publisher and whether it is under contract into a frame that is on its way to subscribers.
+    fn stamp(&mut self, message: MessageId, topic: TopicId, client: ClientId, class: Class) {
         if let Some(mut header) = DataMut::new(self.queues.store.frame_mut(message)) {
             header.set_stream(topic.0);
             header.set_source(client.0);
+            header.set_promised(class == Class::Guarded);
         }
     }
 
@@ -124,6 +130,9 @@ impl Engine {
         if self.has_guarded() {
             if let Some(quantum) = self.step_class(now, Class::Guarded) {
                 return Some(quantum);
+            }
+            if self.stages.waiting_draining > 0 {
+                return self.step_class(now, Class::Draining);
             }
         }
         self.step_class(now, Class::Rest)
@@ -137,10 +146,16 @@ impl Engine {
             return Some(Quantum { flow, step: Step::Fragment });
         }
         self.stages.waiting -= usize::from(class == Class::Guarded);
+        let topic = self.queues.topic(flow);
         let step = self.forward(now, class, served.message, flow);
         self.queues.store.release(served.message);
         if self.queues.is_drained(flow) {
             self.drained(flow);
+        }
+        if class == Class::Draining {
+            self.drained_one(topic);
+        } else if self.stages.waiting == 0 && !self.stages.late.is_empty() {
+            self.join_late();
         }
         Some(Quantum { flow, step })
     }
@@ -157,7 +172,9 @@ impl Engine {
         }
         self.match_up(topic, message, source, has_attributes);
         let tokens = std::mem::take(&mut self.scratch.tokens);
+        let mut moved = 0;
         if let Some(entry) = self.tables.topic_mut(topic) {
+            moved = entry.moved;
             entry.pending += tokens.len() as u32;
             entry.counters.selected += 1;
             entry.counters.unmatched += u64::from(tokens.is_empty());
@@ -174,6 +191,7 @@ impl Engine {
         };
         for &token in &tokens {
             self.queues.store.retain(message);
+            let class = if moved > 0 { self.class_while_moving(token, moved) } else { class };
             self.send(now, class, Outgoing { token, ..outgoing });
         }
         let count = tokens.len();
@@ -193,14 +211,19 @@ impl Engine {
         let min_sep_ns = if self.records.is_some() { self.promised_ns(message) } else { 0 };
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
-            entry.pending += 1;
             let Some(client) = self.tables.clients.get_mut(entry.client.0) else { continue };
+            if entry.gone || client.muted {
+                continue;
+            }
+            entry.pending += 1;
             if client.delivery.0 == self.tables.step {
                 let delivery = self.deliveries.get_mut(client.delivery.1);
                 delivery.into_iter().for_each(|delivery| delivery.subscriptions.push(subscription));
             } else {
                 let subscriptions = Matched::One([subscription]);
-                let new = Waiting { message, client: entry.client, topic, source, min_sep_ns, subscriptions };
+                let (class, client_id) = (Class::Rest, entry.client);
+                let new =
+                    Waiting { message, client: client_id, topic, source, min_sep_ns, class, subscriptions };
                 let token = self.deliveries.insert(new);
                 client.delivery = (self.tables.step, token);
                 self.scratch.tokens.push(token);
@@ -216,11 +239,16 @@ impl Engine {
 
     /// Puts a delivery into its client's output queue.
     pub(super) fn send(&mut self, now: Nanos, class: Class, outgoing: Outgoing) {
-        let Some(client) = self.deliveries.get(outgoing.token).map(|delivery| delivery.client) else {
-            return;
-        };
-        if class == Class::Guarded {
-            self.ensure_guarded_queue(client);
+        let Some(delivery) = self.deliveries.get_mut(outgoing.token) else { return };
+        let (client, topic) = (delivery.client, delivery.topic);
+        let mut class = class;
+        if class != Class::Rest {
+            if let Some(entry) = self.tables.clients.get_mut(client.0) {
+                class = entry.class_for(topic, class);
+                (class == Class::Draining).then(|| entry.put_behind(topic));
+            }
+            delivery.class = class;
+            self.ensure_queue(client, class);
         }
         let Some(delivery) = self.deliveries.get(outgoing.token) else { return };
         let entry = self.tables.clients.get_mut(client.0);
@@ -232,10 +260,11 @@ impl Engine {
         }
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let admission = entry.map(|entry| {
-            let (fresh, ready, queue) = match (class, &mut entry.guarded) {
-                (Class::Guarded, Some(queue)) => {
+            let (fresh, ready, queue) = match (class, &mut entry.guarded, &mut entry.draining) {
+                (Class::Guarded, Some(queue), _) => {
                     (&mut entry.fresh_guarded, &mut self.ready_guarded, &mut **queue)
                 }
+                (Class::Draining, _, Some(queue)) => (&mut entry.fresh, &mut self.ready, &mut **queue),
                 _ => (&mut entry.fresh, &mut self.ready, &mut entry.output),
             };
             if *fresh == 0 {
@@ -307,6 +336,10 @@ impl Engine {
     pub fn finish(&mut self, token: u32) {
         let Some(waiting) = self.deliveries.get(token) else { return };
         let (message, topic, source) = (waiting.message, waiting.topic, waiting.source);
+        if waiting.class == Class::Draining {
+            let client = self.tables.clients.get_mut(waiting.client.0);
+            client.into_iter().for_each(|client| client.settle_behind(topic));
+        }
         for &subscription in waiting.subscriptions.as_slice() {
             self.tables.settle_subscription(subscription);
         }
@@ -335,17 +368,6 @@ impl Engine {
     /// Messages that wait for a client.
     pub fn waiting_for(&self, client: ClientId) -> usize {
         self.tables.client(client).map_or(0, Client::waiting)
-    }
-
-    /// Everything that waits for a client is abandoned.
-    pub(super) fn abandon(&mut self, client: ClientId) {
-        let mut lost = Vec::new();
-        while let Some(outgoing) =
-            self.tables.clients.get_mut(client.0).and_then(|entry| entry.pop(Nanos::MIN, &mut lost))
-        {
-            self.close(outgoing.token, Outcome::Lost);
-        }
-        self.bury(&mut lost);
     }
 }
 

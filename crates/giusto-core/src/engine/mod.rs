@@ -12,30 +12,36 @@
 
 mod class;
 mod counters;
+mod debts;
 mod delivery;
+mod departure;
+mod draining;
 mod forward;
 mod losses;
 mod primitives;
 mod recording;
+mod subscriptions;
 mod tables;
 mod view;
 
 use crate::error::Invalid;
 use crate::frame::data::HEADER_BYTES;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
-use crate::matching::Matcher;
+use crate::matching::{Errand, Matcher};
 use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
 use crate::queue::Queues;
 use crate::record::Columns;
 
 pub use counters::Counters;
 pub use delivery::Delivery;
+pub use departure::FLOW_UNITS;
 pub use forward::{IngestError, Quantum, Step};
 pub use losses::{Cause, Loss};
 pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
 pub use view::Views;
 
 use class::{Ready, Stages};
+use debts::Debts;
 use delivery::Deliveries;
 use losses::Losses;
 use tables::Tables;
@@ -93,6 +99,8 @@ pub struct Engine {
     stages: Stages,
     queues: Queues,
     matcher: Matcher,
+    /// What topics have to be told of subscriptions, the latest last.
+    errands: Vec<(SubscriptionId, Errand)>,
     deliveries: Deliveries,
     records: Option<Columns>,
     /// What is used within one call and kept for its memory.
@@ -103,6 +111,9 @@ pub struct Engine {
     ready: Ready,
     ready_guarded: Ready,
     losses: Losses,
+    debts: Debts,
+    /// The latest instant at which a message came in.
+    now: Nanos,
 }
 
 #[derive(Debug, Default)]
@@ -132,6 +143,7 @@ impl Engine {
             stages,
             queues,
             matcher: Matcher::new(),
+            errands: Vec::new(),
             deliveries: Deliveries::default(),
             records,
             scratch: Scratch::default(),
@@ -139,6 +151,8 @@ impl Engine {
             ready: Ready::default(),
             ready_guarded: Ready::default(),
             losses: Losses::default(),
+            debts: Debts::default(),
+            now: Nanos::MIN,
         })
     }
 
@@ -155,6 +169,11 @@ impl Engine {
     /// What has happened on all topics so far, also on those that are gone.
     pub fn totals(&self) -> Counters {
         self.tables.totals()
+    }
+
+    /// What has happened on topics that are gone.
+    pub fn past(&self) -> Counters {
+        self.tables.past
     }
 
     /// Clients that are to be disconnected since their queue was full; each is named once per call.

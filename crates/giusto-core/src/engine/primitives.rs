@@ -5,20 +5,15 @@ use std::sync::Arc;
 
 use crate::engine::Engine;
 use crate::engine::class::Class;
-use crate::engine::tables::{Client, Flow, Subscription, Topic};
+use crate::engine::tables::{Client, Flow, Topic};
 use crate::error::{ChangeError, Invalid};
-use crate::frame::LIMIT_BYTES;
-use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
+use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::Share;
-use crate::matching::Filter;
-use crate::matching::topic::{check_name, check_pattern};
-use crate::output::{self, TERMS_MAX, Terms};
-use crate::policer::{Limit, Rule};
+use crate::matching::topic::check_name;
+use crate::output::{self, Terms};
+use crate::policer::{Bucket, Limit, Rule};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
-
-/// Subscriptions of a client with terms at most: a message may match all of them and one without.
-const WITH_TERMS_MAX: usize = TERMS_MAX - 1;
 
 /// Longest name of a client.
 pub const CLIENT_BYTES_MAX: usize = 255;
@@ -69,6 +64,7 @@ impl Engine {
         let entry = Client {
             name: name.into(),
             gone: false,
+            muted: false,
             live_flows: 0,
             pending: 0,
             overflowed: false,
@@ -76,46 +72,16 @@ impl Engine {
             fresh_guarded: 0,
             output,
             guarded: None,
+            draining: None,
+            behind: Vec::new(),
             flows,
             subscriptions,
             with_terms: 0,
-            ended: Vec::new(),
             delivery: (0, 0),
         };
         self.tables.clients.insert(entry);
         self.tables.client_names.insert(name.into(), id);
         Ok(id)
-    }
-
-    /// A client is gone: its subscriptions end, what waits for it is abandoned, and what it has
-    /// published is still forwarded.
-    pub fn disconnect(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        self.retire(id)?;
-        self.abandon(id);
-        if let Some(client) = self.tables.clients.get_mut(id.0) {
-            client.gone = true;
-            self.tables.client_names.remove(&client.name);
-        }
-        self.overflowed.retain(|&client| client != id);
-        self.ready.clients.retain(|&client| client != id);
-        self.ready_guarded.clients.retain(|&client| client != id);
-        self.tables.forget_client(id);
-        Ok(())
-    }
-
-    /// Ends all flows and subscriptions of a client that will disconnect; what waits for it can still be taken.
-    pub fn retire(&mut self, id: ClientId) -> Result<(), ChangeError> {
-        let client = self.tables.client_mut(id).ok_or_else(|| ChangeError::unknown("client", id.0))?;
-        let (flows, subscriptions) = (client.flows.clone(), std::mem::take(&mut client.subscriptions));
-        for subscription in subscriptions {
-            self.unsubscribe(subscription)?;
-        }
-        for (_, flow) in flows {
-            if self.queues.owner(flow).is_some() {
-                self.unadvertise(flow)?;
-            }
-        }
-        Ok(())
     }
 
     /// A topic exists from now on.
@@ -136,6 +102,9 @@ impl Engine {
             name: name.into(),
             share,
             guarded: false,
+            drains: false,
+            draining: 0,
+            moved: 0,
             flows: Vec::new(),
             pending: 0,
             gone: false,
@@ -153,9 +122,7 @@ impl Engine {
             return Err(problem.into());
         }
         self.matcher.remove_topic(id)?;
-        let class = self.class_of(id);
-        self.stages.of(class).withdraw(id);
-        self.tables.clients.iter_mut().for_each(|client| client.ended.retain(|&(topic, _)| topic != id));
+        self.withdraw(id);
         if let Some(topic) = self.tables.topics.get_mut(id.0) {
             topic.gone = true;
             self.stages.topics -= usize::from(std::mem::take(&mut topic.guarded));
@@ -165,12 +132,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Allots another share to a topic.
+    /// Allots another share to a topic. While messages wait it takes effect when their cycle is over (A7): until then the
+    /// bounds of the old share hold.
     pub fn allot(&mut self, id: TopicId, share: Share) -> Result<(), ChangeError> {
-        self.topic(id)?;
-        let class = self.class_of(id);
+        let topic = self.topic(id)?;
+        let class = if topic.guarded { Class::Guarded } else { Class::Rest };
+        let is_draining = topic.drains;
         self.stages.of(class).check(id, &share)?;
         self.stages.of(class).allot(id, &share);
+        if is_draining {
+            self.stages.of(Class::Draining).allot(id, &share);
+        }
         if let Some(topic) = self.tables.topic_mut(id) {
             topic.share = share;
         }
@@ -214,8 +186,12 @@ impl Engine {
     }
 
     fn install_rule(&mut self, client: ClientId, topic: TopicId, flow: FlowId, rule: Option<Arc<Rule>>) {
-        let entry = self.tables.clients.get_mut(client.0);
-        let bucket = entry.zip(rule).map(|(client, rule)| client.bucket(topic, rule));
+        let names = self.tables.clients.get(client.0).zip(self.tables.topics.get(topic.0));
+        let bucket =
+            names.zip(rule).map(|((client, topic), rule)| match self.debts.take(&client.name, &topic.name) {
+                Some(ended) => ended.go_on(rule),
+                None => Bucket::new(rule),
+            });
         if let Some(flow) = self.tables.flows.get_mut(flow.0) {
             flow.bucket = bucket;
         }
@@ -226,70 +202,14 @@ impl Engine {
         self.queues.close(flow)?;
         let bucket = self.tables.flows.get_mut(flow.0).and_then(|flow| flow.bucket.take());
         let (client, topic) = (self.queues.client(flow), self.queues.topic(flow));
-        if let Some((client, bucket)) = self.tables.clients.get_mut(client.0).zip(bucket) {
-            client.ended.push((topic, bucket));
+        let names = self.tables.clients.get(client.0).zip(self.tables.topics.get(topic.0));
+        if let Some(((client, topic), bucket)) = names.zip(bucket) {
+            self.debts.keep(self.now, &client.name, &topic.name, bucket);
         }
         if self.queues.is_drained(flow) {
             self.drained(flow);
         }
         Ok(())
-    }
-
-    /// `client` receives what matches `pattern` and `filter` from now on.
-    pub fn subscribe(
-        &mut self,
-        client: ClientId,
-        pattern: &str,
-        filter: Option<&Filter>,
-        need: &Need,
-    ) -> Result<SubscriptionId, ChangeError> {
-        check_pattern(pattern)?;
-        let entry = self.tables.client(client).ok_or_else(|| ChangeError::unknown("client", client.0))?;
-        if let Some(terms) = &need.terms {
-            terms.check(LIMIT_BYTES, &self.config.link)?;
-            if entry.with_terms >= WITH_TERMS_MAX {
-                let expected = format!("at most {WITH_TERMS_MAX} subscriptions of a client with terms");
-                return Err(Invalid::new("terms", entry.with_terms + 1, expected).into());
-            }
-        }
-        let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
-        if let Some(records) = &mut self.records {
-            records.subscriber.set(id.0, &entry.name)?;
-        }
-        self.matcher.subscribe(id, pattern, filter)?;
-        let (terms, bound_ns) = (need.terms, need.bound_ns);
-        let pattern = pattern.into();
-        self.tables.subscriptions.insert(Subscription {
-            client,
-            pattern,
-            terms,
-            bound_ns,
-            pending: 0,
-            gone: false,
-        });
-        if let Some(entry) = self.tables.client_mut(client) {
-            entry.subscriptions.push(id);
-            entry.with_terms += usize::from(terms.is_some());
-        }
-        Ok(id)
-    }
-
-    /// A subscription ends. What already waits for its client is still delivered.
-    pub fn unsubscribe(&mut self, id: SubscriptionId) -> Result<(), ChangeError> {
-        self.matcher.unsubscribe(id)?;
-        let Some(entry) = self.tables.subscriptions.get_mut(id.0) else { return Ok(()) };
-        entry.gone = true;
-        if let Some(client) = self.tables.clients.get_mut(entry.client.0) {
-            client.with_terms -= usize::from(entry.terms.is_some());
-            client.subscriptions.retain(|&other| other != id);
-        }
-        self.tables.forget_subscription(id);
-        Ok(())
-    }
-
-    /// The client that a subscription belongs to.
-    pub fn subscriber(&self, id: SubscriptionId) -> Option<ClientId> {
-        self.tables.subscriptions.get(id.0).filter(|entry| !entry.gone).map(|entry| entry.client)
     }
 
     /// The topic called `name`.
@@ -328,7 +248,7 @@ impl Engine {
 }
 
 /// Numbers must fit the dictionaries of the records.
-fn bounded(kind: &str, number: u32) -> Result<u32, Invalid> {
+pub(super) fn bounded(kind: &str, number: u32) -> Result<u32, Invalid> {
     if number > ID_MAX {
         return Err(Invalid::new(kind, number, format!("at most {ID_MAX}")));
     }

@@ -1,5 +1,6 @@
 //! Says what became of each message: in the counters always, in the records if they are kept.
 
+use crate::engine::class::Class;
 use crate::engine::delivery::Waiting;
 use crate::engine::forward::data;
 use crate::engine::losses::{Cause, Loss};
@@ -81,6 +82,7 @@ impl Engine {
         else {
             return;
         };
+        let is_promised = waiting.class == Class::Guarded;
         for &subscription in waiting.subscriptions.as_slice() {
             let entry = self.tables.subscriptions.get(subscription.0);
             let terms = entry.and_then(|entry| entry.terms);
@@ -101,7 +103,8 @@ impl Engine {
                     t_selected_ns: Some(message.selected_ns),
                     t_egress_ns: egress_ns,
                     deadline_ns,
-                    bound_ns: entry.and_then(|entry| entry.bound_ns),
+                    // What has not come through the guarded class was promised nothing.
+                    bound_ns: entry.and_then(|entry| entry.bound_ns).filter(|_| is_promised),
                     price: terms.map(|terms| terms.price),
                     penalty: terms.map(|terms| terms.penalty),
                     outcome,

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::engine::Counters;
+use crate::engine::class::Class;
 use crate::error::Invalid;
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
@@ -63,8 +64,9 @@ impl<T> Slots<T> {
         self.entries.get_mut(number as usize)?.as_mut()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.entries.iter_mut().filter_map(Option::as_mut)
+    /// No entry has this number or a higher one.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
@@ -82,6 +84,8 @@ pub(super) struct Client {
     pub(super) name: Box<str>,
     /// Gone; kept only until its flows are drained.
     pub(super) gone: bool,
+    /// It gets nothing more: it is about to go.
+    pub(super) muted: bool,
     /// Flows that are open or have messages left.
     pub(super) live_flows: u32,
     /// Deliveries of what it has published that wait for other clients.
@@ -94,13 +98,15 @@ pub(super) struct Client {
     pub(super) output: OutputQueue,
     /// For guarded deliveries, once there was one.
     pub(super) guarded: Option<Box<OutputQueue>>,
+    /// For deliveries that have to go out before guarded ones of the same topics, once there was one; and how many of
+    /// which topics these are.
+    pub(super) draining: Option<Box<OutputQueue>>,
+    pub(super) behind: Vec<(TopicId, u32)>,
     /// Its flows that are open or have messages left, ascending by topic.
     pub(super) flows: Vec<(TopicId, FlowId)>,
     pub(super) subscriptions: Vec<SubscriptionId>,
     /// How many of its subscriptions have terms.
     pub(super) with_terms: usize,
-    /// Buckets of flows that have ended: a flow that comes back does not come with a full one.
-    pub(super) ended: Vec<(TopicId, Bucket)>,
     /// The delivery that the message of a step has for this client, and which step that was.
     pub(super) delivery: (u64, u32),
 }
@@ -111,6 +117,11 @@ pub(super) struct Topic {
     pub(super) share: Share,
     /// Under contract.
     pub(super) guarded: bool,
+    /// Under contract, but not in the guarded stage yet; and how many messages wait meanwhile.
+    pub(super) drains: bool,
+    pub(super) draining: u32,
+    /// It is about to be: clients below this number get its messages in their draining queues.
+    pub(super) moved: u32,
     /// Flows that are open or have messages left.
     pub(super) flows: Vec<FlowId>,
     /// Deliveries that wait for clients.
@@ -142,7 +153,9 @@ pub(super) struct Subscription {
     pub(super) bound_ns: Option<Nanos>,
     /// Deliveries that wait for its client.
     pub(super) pending: u32,
-    /// Ended; kept only until nothing is pending.
+    /// Changes of it that not all topics have been told of.
+    pub(super) errands: u32,
+    /// Ended; kept only until nothing is pending, and all topics know.
     pub(super) gone: bool,
 }
 
@@ -236,9 +249,13 @@ impl Tables {
         }
     }
 
-    /// Frees the number of a subscription that has ended, unless deliveries for it still wait.
+    /// Frees the number of a subscription that has ended, unless deliveries for it still wait or topics name it.
     pub(super) fn forget_subscription(&mut self, id: SubscriptionId) {
-        if self.subscriptions.get(id.0).is_some_and(|entry| entry.gone && entry.pending == 0) {
+        if self
+            .subscriptions
+            .get(id.0)
+            .is_some_and(|entry| entry.gone && entry.pending == 0 && entry.errands == 0)
+        {
             self.subscriptions.remove(id.0);
         }
     }
@@ -255,14 +272,40 @@ impl Client {
     /// The next message for its link: a guarded one if there is one.
     #[inline]
     pub(super) fn pop(&mut self, now: Nanos, lost: &mut Vec<Lost>) -> Option<Outgoing> {
-        let guarded = self.guarded.as_mut().and_then(|queue| queue.pop(now, lost));
-        guarded.or_else(|| self.output.pop(now, lost))
+        let first = self.guarded.as_mut().and_then(|queue| queue.pop(now, lost));
+        let second = first.or_else(|| self.draining.as_mut().and_then(|queue| queue.pop(now, lost)));
+        second.or_else(|| self.output.pop(now, lost))
     }
 
     /// Messages that wait for it.
     #[inline]
     pub(super) fn waiting(&self) -> usize {
-        self.output.len() + self.guarded.as_ref().map_or(0, |queue| queue.len())
+        let len = |queue: &Option<Box<OutputQueue>>| queue.as_ref().map_or(0, |queue| queue.len());
+        self.output.len() + len(&self.guarded) + len(&self.draining)
+    }
+
+    /// The queue that a delivery of a topic goes into: behind those of the topic that are not guarded.
+    #[inline]
+    pub(super) fn class_for(&self, topic: TopicId, class: Class) -> Class {
+        let is_behind = !self.behind.is_empty() && self.behind.iter().any(|&(other, _)| other == topic);
+        if is_behind && class == Class::Guarded { Class::Draining } else { class }
+    }
+
+    /// One more delivery of a topic is not guarded.
+    pub(super) fn put_behind(&mut self, topic: TopicId) {
+        match self.behind.iter_mut().find(|(other, _)| *other == topic) {
+            Some((_, count)) => *count += 1,
+            None => self.behind.push((topic, 1)),
+        }
+    }
+
+    /// One of them has ended.
+    pub(super) fn settle_behind(&mut self, topic: TopicId) {
+        let Some(place) = self.behind.iter().position(|&(other, _)| other == topic) else { return };
+        self.behind[place].1 -= 1;
+        if self.behind[place].1 == 0 {
+            self.behind.swap_remove(place);
+        }
     }
 
     /// The client's flow on a topic, open or not yet drained.
@@ -274,13 +317,6 @@ impl Client {
     pub(super) fn add_flow(&mut self, topic: TopicId, flow: FlowId) {
         let place = self.flows.partition_point(|&(other, _)| other < topic);
         self.flows.insert(place, (topic, flow));
-    }
-
-    /// The bucket for a flow that begins on `topic`: the one that it ended with, if the rule is the same.
-    pub(super) fn bucket(&mut self, topic: TopicId, rule: Arc<Rule>) -> Bucket {
-        let ended =
-            self.ended.iter().position(|(ended, _)| *ended == topic).map(|n| self.ended.swap_remove(n).1);
-        ended.filter(|bucket| *bucket.rule() == *rule).unwrap_or_else(|| Bucket::new(rule))
     }
 
     pub(super) fn remove_flow(&mut self, topic: TopicId) {

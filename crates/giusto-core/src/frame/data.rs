@@ -32,12 +32,15 @@ const TIMEOUT: usize = 40;
 const ATTRIBUTES: usize = 48;
 const RESERVED: usize = 52;
 
+/// Bit of the flags: the broker has served the message under contract, so that what was promised holds for it.
+pub const PROMISED: u16 = 1;
+
 /// The fields of a data frame that have a fixed place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataHeader {
     /// 0 (lowest) to 7.
     pub priority: u8,
-    /// Carried unchanged; no bit has a meaning yet.
+    /// [`PROMISED`] is stamped by the broker; the other bits are carried unchanged and have no meaning yet.
     pub flags: u16,
     /// Publisher to broker: the flow number that `advertise` returned. Broker to subscriber: the topic number.
     pub stream: u32,
@@ -161,6 +164,14 @@ impl<'a> DataMut<'a> {
     #[inline]
     pub fn set_source(&mut self, source: u32) {
         self.header[SOURCE..SEQUENCE].copy_from_slice(&source.to_le_bytes());
+    }
+
+    /// Whether what was promised holds for it.
+    #[inline]
+    pub fn set_promised(&mut self, is_promised: bool) {
+        let flags = u16::from_le_bytes([self.header[FLAGS], self.header[FLAGS + 1]]);
+        let flags = if is_promised { flags | PROMISED } else { flags & !PROMISED };
+        self.header[FLAGS..STREAM].copy_from_slice(&flags.to_le_bytes());
     }
 
     /// When it was sent, on the clock of the machine that forwards it.

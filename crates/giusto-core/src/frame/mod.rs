@@ -32,7 +32,7 @@ mod decode;
 mod encode;
 mod error;
 
-pub use data::{Data, DataHeader, DataMut};
+pub use data::{Data, DataHeader, DataMut, PROMISED};
 pub use decode::{Decoded, Decoder};
 pub use error::{EncodeError, FrameError, Reason};
 

@@ -9,6 +9,7 @@ mod fair;
 mod heap;
 mod seats;
 mod smooth;
+mod table;
 mod tags;
 mod twrr;
 mod weights;
@@ -16,6 +17,7 @@ mod wheel;
 
 use std::fmt::Debug;
 
+use crate::effort::Effort;
 use crate::error::Invalid;
 use crate::id::{FlowId, Nanos, TopicId};
 use crate::queue::{Lanes, Queues, Served};
@@ -60,6 +62,17 @@ pub trait InputStage: Debug + Send + Sync {
     /// The topic is gone from this stage, with all its flows and whatever waits in them.
     fn withdraw(&mut self, topic: TopicId);
 
+    /// Whether what takes time after a change is done by [`InputStage::prepare`] alone; else it is done when it is needed.
+    fn set_patient(&mut self, _patient: bool) {}
+
+    /// Whether nothing is left to prepare.
+    fn is_prepared(&self) -> bool {
+        true
+    }
+
+    /// Prepares what takes time after a change, as far as the effort goes.
+    fn prepare(&mut self, _effort: &mut Effort) {}
+
     /// `flow` publishes on `topic` from now on.
     fn join(&mut self, queues: &mut Queues, topic: TopicId, flow: FlowId);
 
@@ -94,7 +107,7 @@ pub const REGISTRY: &[Policy] = &[
     Policy {
         name: "smooth",
         summary: "the same shares as twrr, cells of a topic spread evenly over the cycle",
-        make: || Box::new(wheel::Wheel::new(smooth::cells)),
+        make: || Box::new(wheel::Wheel::new()),
     },
     Policy {
         name: "fair",

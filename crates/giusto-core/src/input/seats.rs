@@ -83,32 +83,37 @@ pub(super) struct Seats {
     last: (u32, FlowId),
     /// Flow at each seat; [`NONE`] where one has left.
     flows: Vec<u32>,
+    /// How many have left.
+    holes: u32,
 }
 
 impl Default for Seats {
     fn default() -> Self {
-        Self { ready: Ready::Few([0; 2]), last: (NONE, FlowId(NONE)), flows: Vec::new() }
+        Self { ready: Ready::Few([0; 2]), last: (NONE, FlowId(NONE)), flows: Vec::new(), holes: 0 }
     }
 }
 
 impl Seats {
     /// Gives a flow the first free seat.
     pub(super) fn take(&mut self, flow: FlowId) -> u32 {
-        let seat = self.flows.iter().position(|&taken| taken == NONE).unwrap_or(self.flows.len());
-        if seat == self.flows.len() {
+        let hole = if self.holes > 0 { self.flows.iter().position(|&taken| taken == NONE) } else { None };
+        let Some(seat) = hole else {
             self.flows.push(flow.0);
             self.ready.reserve(self.flows.len());
-        } else {
-            self.flows[seat] = flow.0;
-        }
+            return self.flows.len() as u32 - 1;
+        };
+        self.flows[seat] = flow.0;
+        self.holes -= 1;
         seat as u32
     }
 
     /// Frees a seat that has no message; those of the others stay as they are.
     pub(super) fn leave(&mut self, seat: u32) {
         self.flows[seat as usize] = NONE;
+        self.holes += 1;
         while self.flows.last() == Some(&NONE) {
             self.flows.pop();
+            self.holes -= 1;
         }
     }
 

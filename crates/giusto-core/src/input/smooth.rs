@@ -5,6 +5,7 @@
 //! (T4) hold with the gaps of this table.
 
 /// Topics of one weight: they are served in turn, so only the next of them can be the richest.
+#[derive(Debug)]
 struct Class {
     weight: i64,
     topics: Vec<u32>,
@@ -29,26 +30,50 @@ impl Class {
     }
 }
 
-/// Cells of one cycle. `weights` are divided by their greatest common divisor.
-pub(super) fn cells(weights: &[u32]) -> Vec<u32> {
-    let mut classes = classes(weights);
-    let total: i64 = weights.iter().map(|&weight| i64::from(weight)).sum();
-    (1..=total).filter_map(|step| Some(richest(&mut classes, step, total)?.serve())).collect()
+/// The topics of the cells of one cycle, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    /// Ascending by weight.
+    classes: Vec<Class>,
+    total: i64,
+    step: i64,
 }
 
-fn richest(classes: &mut [Class], step: i64, total: i64) -> Option<&mut Class> {
-    classes
-        .iter_mut()
-        .max_by_key(|class| (class.credit(step, total), std::cmp::Reverse(class.topics[class.next])))
-}
-
-fn classes(weights: &[u32]) -> Vec<Class> {
-    let mut classes: std::collections::BTreeMap<u32, Vec<u32>> = std::collections::BTreeMap::new();
-    for (topic, &weight) in weights.iter().enumerate().filter(|&(_, &weight)| weight > 0) {
-        classes.entry(weight).or_default().push(topic as u32);
+impl Order {
+    /// A topic takes part, whose number is above those before it; weights have no common divisor. No cell has been asked for.
+    pub(super) fn add(&mut self, topic: u32, weight: u32) {
+        let weight = i64::from(weight);
+        self.total += weight;
+        match self.classes.binary_search_by_key(&weight, |class| class.weight) {
+            Ok(place) => self.classes[place].topics.push(topic),
+            Err(place) => {
+                let class = Class { weight, topics: vec![topic], next: 0, served: 0 };
+                self.classes.insert(place, class);
+            }
+        }
     }
-    let class = |(weight, topics)| Class { weight: i64::from(weight), topics, next: 0, served: 0 };
-    classes.into_iter().map(class).collect()
+
+    /// How many different weights there are.
+    pub(super) fn classes(&self) -> usize {
+        self.classes.len()
+    }
+}
+
+impl Iterator for Order {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        if self.step == self.total {
+            return None;
+        }
+        self.step += 1;
+        let (step, total) = (self.step, self.total);
+        let richest = self
+            .classes
+            .iter_mut()
+            .max_by_key(|class| (class.credit(step, total), std::cmp::Reverse(class.topics[class.next])));
+        richest.map(Class::serve)
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +96,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn is_the_richest_at_every_step(weights in proptest::collection::vec(1u32..20, 1..12)) {
-            proptest::prop_assert_eq!(cells(&weights), credit_by_credit(&weights));
+            let mut order = Order::default();
+            weights.iter().enumerate().for_each(|(topic, &weight)| order.add(topic as u32, weight));
+            proptest::prop_assert_eq!(order.collect::<Vec<_>>(), credit_by_credit(&weights));
         }
     }
 }

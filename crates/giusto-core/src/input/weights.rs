@@ -68,8 +68,10 @@ impl Weights {
         if before == 0 {
             return (sum, gcd(self.divisor, weight));
         }
-        let others = self.weights.iter().enumerate().filter(|&(k, _)| k != topic.index());
-        (sum, others.fold(weight, |divisor, (_, &other)| gcd(divisor, other)))
+        let alone = self.counts.get(&before) == Some(&1);
+        let mut others = self.counts.keys().copied().filter(|&other| other != before || !alone);
+        let joined = |divisor, other| if divisor == 1 { Err(1) } else { Ok(gcd(divisor, other)) };
+        (sum, others.try_fold(weight, joined).unwrap_or_else(|divisor| divisor))
     }
 }
 

@@ -9,12 +9,16 @@
 //! cell the same search runs over the seats of clients that have messages.
 //!
 //! A7: a new table (another weight, another topic) is installed when the wheel comes round, or at
-//! once when nothing waits. A client that joins or leaves changes the length of its topic's cells
+//! once when nothing waits. It is made then, unless the wheel is *patient*: then it is made in portions, whenever there
+//! is time for one, and only put in the place of the old one. The live broker gives guarded topics that time only while no
+//! guarded message waits, so that no guarded message sees two tables. A client that joins or leaves changes the length of its topic's cells
 //! but no order, so that at every instant the bound of the larger membership holds: no wait there.
 
+use crate::effort::Effort;
 use crate::error::Invalid;
 use crate::id::{FlowId, Nanos, TopicId};
 use crate::input::seats::Seats;
+use crate::input::table::{Loom, Table};
 use crate::input::weights::Weights;
 use crate::input::{InputStage, Share};
 use crate::ladder::Ladder;
@@ -26,112 +30,93 @@ pub const CELLS_MAX: u64 = 1 << 17;
 /// Cells times different weights at most: what it takes to make a table, some milliseconds.
 pub const EFFORT_MAX: u64 = 1 << 23;
 
-/// Cells of one cycle for weights that have no common divisor; 0 for a topic that has no cell.
-type Cells = fn(&[u32]) -> Vec<u32>;
-
-/// A cycle of cells.
-#[derive(Debug, Default)]
-struct Table {
-    /// Topic of each cell.
-    topics: Vec<u32>,
-    /// The next cell of the same topic, cyclically.
-    follow: Vec<u32>,
-    /// The cells of each topic, ascending, one topic after the other.
-    places: Vec<u32>,
-}
-
 /// What the wheel knows of a topic: one cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Topic {
-    seats: Seats,
-    /// Its cells: `places[first..first + cells]`.
-    first: u32,
-    cells: u32,
-}
-
-impl Table {
-    /// Lays out `order` and tells each topic where its cells are.
-    fn new(order: Vec<u32>, topics: &mut [Topic]) -> Self {
-        topics.iter_mut().for_each(|topic| topic.cells = 0);
-        order.iter().for_each(|&topic| topics[topic as usize].cells += 1);
-        let mut first = 0;
-        for topic in topics.iter_mut() {
-            topic.first = first;
-            first += std::mem::take(&mut topic.cells);
-        }
-        let mut places = vec![0; order.len()];
-        for (cell, &topic) in order.iter().enumerate() {
-            let topic = &mut topics[topic as usize];
-            places[(topic.first + topic.cells) as usize] = cell as u32;
-            topic.cells += 1;
-        }
-        let mut follow = vec![0; order.len()];
-        for topic in topics {
-            let own = &places[topic.first as usize..(topic.first + topic.cells) as usize];
-            (0..own.len()).for_each(|n| follow[own[n] as usize] = own[(n + 1) % own.len()]);
-        }
-        Self { topics: order, follow, places }
-    }
-
-    /// The first cell of `topic` after `cell`, cyclically; [`NONE`] is before the first. `None` if
-    /// the topic has no cell.
-    #[inline]
-    fn after(&self, topic: &Topic, cell: u32) -> Option<u32> {
-        let own = &self.places[topic.first as usize..(topic.first + topic.cells) as usize];
-        let next = own.partition_point(|&place| place < cell.wrapping_add(1));
-        own.get(next).or(own.first()).copied()
-    }
-}
+struct Topic(Seats);
 
 /// State of a table-driven policy.
 #[derive(Debug)]
 pub(super) struct Wheel {
-    cells: Cells,
     table: Table,
-    /// Weights changed since the table was made.
-    stale: bool,
     topics: Vec<Topic>,
     weights: Weights,
+    /// Changes of weights so far, and how many of them the table knows.
+    changes: u64,
+    known: u64,
+    /// The table to come, if it is made, and the one in the making; with the changes that each knows.
+    ready: Option<(u64, Table)>,
+    loom: Option<(u64, Loom)>,
+    /// A new table is made by [`InputStage::prepare`] alone.
+    patient: bool,
     marks: Ladder,
+    /// Topics with messages that have no cell until the next table.
+    homeless: Vec<u32>,
     /// The cell in progress and the first seat in it that has not had its quantum.
     cell: u32,
     seat: u32,
 }
 
 impl Wheel {
-    pub(super) fn new(cells: Cells) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            cells,
             table: Table::default(),
-            stale: false,
             topics: Vec::new(),
             weights: Weights::default(),
+            changes: 0,
+            known: 0,
+            ready: None,
+            loom: None,
+            patient: false,
             marks: Ladder::new(1),
+            homeless: Vec::new(),
             cell: NONE,
             seat: 0,
         }
     }
 
-    /// Makes the table for the present weights and marks the waiting topics at its beginning.
+    fn is_stale(&self) -> bool {
+        self.known != self.changes
+    }
+
+    /// Whether a table is made that knows all changes.
+    fn is_ready(&self) -> bool {
+        self.ready.as_ref().is_some_and(|&(known, _)| known == self.changes)
+    }
+
+    /// Whether a new table can be installed, and is to be.
+    fn is_due(&self) -> bool {
+        self.is_stale() && (self.ready.is_some() || !self.patient)
+    }
+
+    /// Begins with a new table, and marks the waiting topics there.
     #[cold]
     fn install(&mut self) {
-        self.table = Table::new((self.cells)(&self.weights.reduced()), &mut self.topics);
-        self.marks = Ladder::new(self.table.topics.len());
-        self.stale = false;
-        (self.cell, self.seat) = (NONE, 0);
-        for topic in 0..self.topics.len() {
-            if !self.topics[topic].seats.is_idle() {
-                self.mark(topic as u32);
-            }
+        if !self.patient && !self.is_ready() {
+            let mut loom = Loom::new(self.weights.reduced());
+            loom.weave(&mut Effort::ALL.clone());
+            self.ready = Some((self.changes, loom.into_table()));
         }
+        let Some((known, table)) = self.ready.take() else { return };
+        let mut waiting = std::mem::take(&mut self.homeless);
+        let mut marked = self.marks.next(0);
+        while let Some(cell) = marked {
+            waiting.push(self.table.topics[cell]);
+            marked = self.marks.next(cell + 1);
+        }
+        self.marks = Ladder::new(table.topics.len());
+        (self.known, self.table) = (known, table);
+        (self.cell, self.seat) = (NONE, 0);
+        waiting.retain(|&topic| !self.topics[topic as usize].0.is_idle());
+        waiting.into_iter().for_each(|topic| self.mark(topic));
     }
 
     /// Marks a topic at its first cell after the one in progress.
     #[inline]
     fn mark(&mut self, topic: u32) {
-        if let Some(place) = self.table.after(&self.topics[topic as usize], self.cell) {
-            self.marks.insert(place as usize);
+        match self.table.after(topic, self.cell) {
+            Some(place) => self.marks.insert(place as usize),
+            None => self.homeless.push(topic),
         }
     }
 
@@ -143,7 +128,12 @@ impl Wheel {
 
     /// Whether the topic of the cell in progress has no message.
     fn is_current_idle(&self) -> bool {
-        self.current().is_none_or(|topic| self.topics[topic as usize].seats.is_idle())
+        self.current().is_none_or(|topic| self.topics[topic as usize].0.is_idle())
+    }
+
+    /// Whether no topic that has a cell has a message.
+    fn is_idle(&self) -> bool {
+        self.marks.is_empty() && self.is_current_idle()
     }
 
     /// Ends the cell in progress and begins the next one that has work.
@@ -163,7 +153,7 @@ impl Wheel {
 
     /// The cycle is over.
     fn come_round(&mut self) -> Option<u32> {
-        if self.stale {
+        if self.is_due() {
             self.install();
         }
         self.marks.next(0).map(|cell| cell as u32)
@@ -177,7 +167,7 @@ impl Wheel {
             None => self.advance()?,
         };
         loop {
-            if let Some((seat, flow)) = self.topics[topic as usize].seats.next(self.seat) {
+            if let Some((seat, flow)) = self.topics[topic as usize].0.next(self.seat) {
                 self.seat = seat + 1;
                 return Some((topic, seat, flow));
             }
@@ -211,36 +201,62 @@ impl InputStage for Wheel {
             self.topics.resize_with(topic.index() + 1, Topic::default);
         }
         self.weights.set(topic, share.weight);
-        self.stale = true;
+        self.changes += 1;
     }
 
     fn withdraw(&mut self, topic: TopicId) {
-        let entry = &mut self.topics[topic.index()];
-        if !std::mem::take(&mut entry.seats).is_idle() {
-            let own = entry.first as usize..(entry.first + entry.cells) as usize;
-            self.table.places[own].iter().for_each(|&place| self.marks.remove(place as usize));
+        if !std::mem::take(&mut self.topics[topic.index()].0).is_idle() {
+            // It is marked at one cell, or in progress.
+            let place = self.table.after(topic.0, self.cell);
+            place.into_iter().for_each(|place| self.marks.remove(place as usize));
         }
         self.weights.set(topic, 0);
-        self.stale = true;
+        self.changes += 1;
+    }
+
+    fn set_patient(&mut self, patient: bool) {
+        if std::mem::replace(&mut self.patient, patient) != patient {
+            (self.ready, self.loom) = (None, None);
+        }
+    }
+
+    fn is_prepared(&self) -> bool {
+        !self.patient || !self.is_stale() || self.is_ready()
+    }
+
+    fn prepare(&mut self, effort: &mut Effort) {
+        if self.is_prepared() {
+            return;
+        }
+        let begin = || (self.changes, Loom::new(self.weights.reduced()));
+        let (known, mut loom) = self.loom.take().unwrap_or_else(begin);
+        if !loom.weave(effort) {
+            self.loom = Some((known, loom));
+            return;
+        }
+        self.ready = Some((known, loom.into_table()));
+        if self.is_idle() {
+            self.install();
+        }
     }
 
     fn join(&mut self, queues: &mut Queues, topic: TopicId, flow: FlowId) {
-        queues.set_seat(flow, self.topics[topic.index()].seats.take(flow));
+        queues.set_seat(flow, self.topics[topic.index()].0.take(flow));
     }
 
     fn leave(&mut self, queues: &Queues, topic: TopicId, flow: FlowId) {
-        self.topics[topic.index()].seats.leave(queues.seat(flow));
+        self.topics[topic.index()].0.leave(queues.seat(flow));
     }
 
     #[inline]
     fn arrived(&mut self, queues: &Queues, topic: TopicId, flow: FlowId) {
-        let nothing_waits = self.marks.is_empty() && self.is_current_idle();
-        let entry = &mut self.topics[topic.index()];
-        let was_idle = entry.seats.is_idle();
-        entry.seats.filled(queues.seat(flow), flow);
-        if self.stale && nothing_waits {
+        if self.is_stale() && self.is_idle() && self.is_due() {
             self.install();
-        } else if was_idle && self.current() != Some(topic.0) {
+        }
+        let entry = &mut self.topics[topic.index()].0;
+        let was_idle = entry.is_idle();
+        entry.filled(queues.seat(flow), flow);
+        if was_idle && self.current() != Some(topic.0) {
             self.mark(topic.0);
         }
     }
@@ -250,7 +266,7 @@ impl InputStage for Wheel {
         let (topic, seat, flow) = self.select()?;
         let served = queues.serve(now, flow.index());
         if queues.is_lane_empty(flow.index()) {
-            self.topics[topic as usize].seats.emptied(seat);
+            self.topics[topic as usize].0.emptied(seat);
         }
         served
     }

@@ -3,6 +3,11 @@
 //! What subscriptions without a filter receive is known before any event comes. A topic that one
 //! pattern covers shares that pattern's list; a topic that several cover has a merged list of its
 //! own. All lists are kept sorted as subscriptions come and go, so that an event only reads.
+//!
+//! A change of a pattern is told to its topics one after the other ([`Errand`](super::spread::Errand)):
+//! whoever is not concerned by the change receives every topic meanwhile as before.
+
+use std::collections::BTreeSet;
 
 use super::hash::Table;
 use super::topic;
@@ -12,35 +17,51 @@ use crate::id::{SubscriptionId, TopicId};
 
 /// A pattern with everyone who subscribed to it.
 #[derive(Clone, Debug, Default)]
-struct Pattern {
-    text: Box<str>,
+pub(super) struct Pattern {
+    pub(super) text: Box<str>,
+    /// Which of all patterns it is that had its number, or will.
+    pub(super) birth: u64,
+    /// All topics that it covers know of it.
+    pub(super) is_known: bool,
     /// Subscriptions without a filter, ascending.
-    unfiltered: Vec<SubscriptionId>,
-    filtered: u32,
-    topics: Vec<TopicId>,
+    pub(super) unfiltered: Vec<SubscriptionId>,
+    pub(super) filtered: u32,
+    /// The topics that know of it.
+    pub(super) topics: BTreeSet<TopicId>,
 }
 
-#[derive(Clone, Debug)]
-struct Topic {
-    name: Box<str>,
+impl Pattern {
+    pub(super) fn is_unused(&self) -> bool {
+        self.filtered == 0 && self.unfiltered.is_empty()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Topic {
+    pub(super) name: Box<str>,
     /// The patterns that cover it.
-    patterns: Vec<u32>,
+    pub(super) patterns: Vec<u32>,
     /// Those of them with filtered subscriptions.
-    filtered: Vec<u32>,
+    pub(super) filtered: Vec<u32>,
+    /// The pattern whose list it shares, if only one has any unfiltered subscriptions.
+    shared: Option<u32>,
     /// All unfiltered subscriptions, if more than one pattern has any.
-    merged: Vec<SubscriptionId>,
+    pub(super) merged: Vec<SubscriptionId>,
 }
 
 /// Topics, patterns, and the lists between them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fanout {
-    patterns: Vec<Pattern>,
+    pub(super) patterns: Vec<Pattern>,
     free: Vec<u32>,
+    births: u64,
     pattern_numbers: Table<Box<str>, u32>,
     pattern_trie: Trie,
-    topics: Table<TopicId, Topic>,
-    topic_trie: Trie,
+    pub(super) topics: Table<TopicId, Topic>,
+    pub(super) topic_trie: Trie,
     topic_names: Table<Box<str>, TopicId>,
+    /// No topic has had this number or a higher one.
+    pub(super) topics_end: u32,
 }
 
 impl Fanout {
@@ -56,11 +77,12 @@ impl Fanout {
         self.pattern_trie.covering(name, &mut patterns);
         let filtered = patterns.iter().copied().filter(|&p| self.patterns[p as usize].filtered > 0).collect();
         for &pattern in &patterns {
-            self.patterns[pattern as usize].topics.push(id);
+            self.patterns[pattern as usize].topics.insert(id);
         }
-        self.topics.insert(id, Topic { name: name.into(), patterns, filtered, merged: Vec::new() });
+        self.topics.insert(id, Topic { name: name.into(), patterns, filtered, ..Topic::default() });
         self.topic_trie.insert(name, id.0);
         self.topic_names.insert(name.into(), id);
+        self.topics_end = self.topics_end.max(id.0.saturating_add(1));
         self.merge(id);
         Ok(())
     }
@@ -70,86 +92,53 @@ impl Fanout {
         self.topic_trie.remove(&topic.name);
         self.topic_names.remove(&topic.name);
         for pattern in topic.patterns {
-            take_out(&mut self.patterns[pattern as usize].topics, id);
+            self.patterns[pattern as usize].topics.remove(&id);
         }
         Ok(())
     }
 
-    /// The number of the pattern, which is new if nobody subscribed to it before.
+    /// The number of the pattern, which is new if nobody subscribed to it before: then no topic knows of it yet.
     pub(super) fn pattern(&mut self, text: &str) -> u32 {
         if let Some(&number) = self.pattern_numbers.get(text) {
             return number;
         }
-        let mut covered = Vec::new();
-        self.topic_trie.covered(text, &mut covered);
-        let topics: Vec<TopicId> = covered.into_iter().map(TopicId).collect();
         let number = self.free.pop().unwrap_or_else(|| {
             self.patterns.push(Pattern::default());
             self.patterns.len() as u32 - 1
         });
-        for id in &topics {
-            if let Some(topic) = self.topics.get_mut(id) {
-                topic.patterns.push(number);
-            }
-        }
-        self.patterns[number as usize] = Pattern { text: text.into(), topics, ..Pattern::default() };
+        self.births += 1;
+        self.patterns[number as usize] =
+            Pattern { text: text.into(), birth: self.births, ..Pattern::default() };
         self.pattern_numbers.insert(text.into(), number);
         self.pattern_trie.insert(text, number);
         number
     }
 
-    pub(super) fn add_unfiltered(&mut self, pattern: u32, id: SubscriptionId) {
-        let was_empty = self.patterns[pattern as usize].unfiltered.is_empty();
-        put_in(&mut self.patterns[pattern as usize].unfiltered, id);
-        self.each_topic(pattern, |fanout, topic| match fanout.topics.get_mut(&topic) {
-            Some(topic) if !was_empty && !topic.merged.is_empty() => put_in(&mut topic.merged, id),
-            _ if was_empty => fanout.merge(topic),
-            _ => {}
-        });
+    /// A pattern that nobody subscribes to covers no new topic; those that know of it are to be told.
+    pub(super) fn withdraw(&mut self, number: u32) {
+        let text = std::mem::take(&mut self.patterns[number as usize].text);
+        self.pattern_numbers.remove(&text);
+        self.pattern_trie.remove(&text);
     }
 
-    pub(super) fn remove_unfiltered(&mut self, pattern: u32, id: SubscriptionId) {
-        take_out_sorted(&mut self.patterns[pattern as usize].unfiltered, id);
-        let is_empty = self.patterns[pattern as usize].unfiltered.is_empty();
-        self.each_topic(pattern, |fanout, topic| match fanout.topics.get_mut(&topic) {
-            Some(topic) if !is_empty => take_out_sorted(&mut topic.merged, id),
-            _ => fanout.merge(topic),
-        });
-        self.drop_if_unused(pattern);
+    /// No topic knows of the pattern any more.
+    pub(super) fn free(&mut self, number: u32) {
+        self.patterns[number as usize] = Pattern::default();
+        self.free.push(number);
     }
 
-    pub(super) fn add_filtered(&mut self, pattern: u32) {
-        self.patterns[pattern as usize].filtered += 1;
-        if self.patterns[pattern as usize].filtered == 1 {
-            self.each_topic(pattern, |fanout, topic| {
-                if let Some(topic) = fanout.topics.get_mut(&topic) {
-                    topic.filtered.push(pattern);
-                }
-            });
-        }
-    }
-
-    pub(super) fn remove_filtered(&mut self, pattern: u32) {
-        self.patterns[pattern as usize].filtered -= 1;
-        if self.patterns[pattern as usize].filtered == 0 {
-            self.each_topic(pattern, |fanout, topic| {
-                if let Some(topic) = fanout.topics.get_mut(&topic) {
-                    take_out(&mut topic.filtered, pattern);
-                }
-            });
-        }
-        self.drop_if_unused(pattern);
+    /// The topic of that name.
+    pub(super) fn named(&self, name: &str) -> Option<TopicId> {
+        self.topic_names.get(name).copied()
     }
 
     /// The unfiltered subscriptions of a topic, and the patterns with filtered ones.
     #[inline]
     pub(super) fn receivers(&self, id: TopicId) -> Option<(&[SubscriptionId], &[u32])> {
         let topic = self.topics.get(&id)?;
-        let unfiltered = if topic.merged.is_empty() {
-            let lists = topic.patterns.iter().map(|&pattern| &self.patterns[pattern as usize].unfiltered);
-            lists.filter(|list| !list.is_empty()).map(Vec::as_slice).next().unwrap_or_default()
-        } else {
-            topic.merged.as_slice()
+        let unfiltered = match topic.shared {
+            Some(pattern) => &self.patterns[pattern as usize].unfiltered,
+            None => &topic.merged,
         };
         Some((unfiltered, &topic.filtered))
     }
@@ -159,61 +148,38 @@ impl Fanout {
         self.topics.get(&id).map(|topic| topic.patterns.contains(&pattern))
     }
 
-    /// Makes the merged list of a topic anew: needed when the number of patterns with unfiltered
-    /// subscriptions changes.
-    fn merge(&mut self, id: TopicId) {
+    /// Finds out anew whose list a topic shares, or merges them: needed when the number of patterns with
+    /// unfiltered subscriptions changes.
+    pub(super) fn merge(&mut self, id: TopicId) {
         let Some(topic) = self.topics.get_mut(&id) else { return };
         let patterns = &self.patterns;
-        let lists = || {
-            let all = topic.patterns.iter().map(|&pattern| &patterns[pattern as usize].unfiltered);
-            all.filter(|list| !list.is_empty())
+        let own = || {
+            let all = topic.patterns.iter().copied();
+            all.filter(|&pattern| !patterns[pattern as usize].unfiltered.is_empty())
         };
         let mut merged = Vec::new();
-        if lists().count() > 1 {
-            lists().for_each(|list| merged.extend_from_slice(list));
+        let shared = if own().nth(1).is_none() { own().next() } else { None };
+        if shared.is_none() {
+            own().for_each(|pattern| merged.extend_from_slice(&patterns[pattern as usize].unfiltered));
             merged.sort_unstable();
         }
-        topic.merged = merged;
-    }
-
-    fn each_topic(&mut self, pattern: u32, mut change: impl FnMut(&mut Self, TopicId)) {
-        let topics = std::mem::take(&mut self.patterns[pattern as usize].topics);
-        for &topic in &topics {
-            change(self, topic);
-        }
-        self.patterns[pattern as usize].topics = topics;
-    }
-
-    fn drop_if_unused(&mut self, number: u32) {
-        let pattern = &self.patterns[number as usize];
-        if pattern.filtered > 0 || !pattern.unfiltered.is_empty() {
-            return;
-        }
-        let pattern = std::mem::take(&mut self.patterns[number as usize]);
-        self.pattern_numbers.remove(&pattern.text);
-        self.pattern_trie.remove(&pattern.text);
-        for id in pattern.topics {
-            if let Some(topic) = self.topics.get_mut(&id) {
-                take_out(&mut topic.patterns, number);
-            }
-        }
-        self.free.push(number);
+        (topic.shared, topic.merged) = (shared, merged);
     }
 }
 
-fn put_in(list: &mut Vec<SubscriptionId>, id: SubscriptionId) {
+pub(super) fn put_in(list: &mut Vec<SubscriptionId>, id: SubscriptionId) {
     if let Err(at) = list.binary_search(&id) {
         list.insert(at, id);
     }
 }
 
-fn take_out_sorted(list: &mut Vec<SubscriptionId>, id: SubscriptionId) {
+pub(super) fn take_out_sorted(list: &mut Vec<SubscriptionId>, id: SubscriptionId) {
     if let Ok(at) = list.binary_search(&id) {
         list.remove(at);
     }
 }
 
-fn take_out<T: PartialEq>(list: &mut Vec<T>, item: T) {
+pub(super) fn take_out<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if let Some(at) = list.iter().position(|other| *other == item) {
         list.swap_remove(at);
     }

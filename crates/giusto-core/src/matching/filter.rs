@@ -174,6 +174,11 @@ impl Filter {
         &self.predicates
     }
 
+    /// How many comparisons it takes at most to see whether an event satisfies it, those of all alternatives.
+    pub fn comparisons(&self) -> usize {
+        self.conjunctions.iter().map(|numbers| numbers.len()).sum()
+    }
+
     /// The text that every filter with this meaning and this order of comparisons is printed as.
     pub fn canonical(&self) -> &str {
         &self.canonical

@@ -9,7 +9,9 @@ use super::fanout::Fanout;
 use super::filter::Filter;
 use super::hash::Table;
 use super::index::Index;
+use super::spread::Errand;
 use super::topic;
+use crate::effort::Effort;
 use crate::error::ChangeError;
 use crate::frame::attributes::Attributes;
 use crate::id::{SubscriptionId, TopicId};
@@ -28,6 +30,7 @@ pub struct Matcher {
 #[derive(Debug)]
 struct Subscription {
     pattern: u32,
+    is_filtered: bool,
     /// The conjunctions of its filter in the index; none if it has no filter.
     entries: Box<[u32]>,
 }
@@ -56,27 +59,39 @@ impl Matcher {
         pattern: &str,
         filter: Option<&Filter>,
     ) -> Result<(), ChangeError> {
-        topic::check_pattern(pattern)?;
-        if self.subscriptions.contains_key(&id) {
-            return Err(ChangeError::duplicate("subscription", id.0));
-        }
-        let pattern = self.fanout.pattern(pattern);
-        let entries = match filter {
-            None => {
-                self.fanout.add_unfiltered(pattern, id);
-                Box::default()
-            }
-            Some(filter) => {
-                self.fanout.add_filtered(pattern);
-                self.register(id, pattern, filter)
-            }
-        };
-        self.subscriptions.insert(id, Subscription { pattern, entries });
+        let mut errand = self.begin_subscribe(id, pattern, filter)?;
+        self.run(&mut errand, &mut Effort::ALL.clone());
         Ok(())
     }
 
     /// Takes a subscription out.
     pub fn unsubscribe(&mut self, id: SubscriptionId) -> Result<(), ChangeError> {
+        let mut errand = self.begin_unsubscribe(id)?;
+        self.run(&mut errand, &mut Effort::ALL.clone());
+        Ok(())
+    }
+
+    /// Adds a subscription, of which topics have to be told yet.
+    pub fn begin_subscribe(
+        &mut self,
+        id: SubscriptionId,
+        pattern: &str,
+        filter: Option<&Filter>,
+    ) -> Result<Errand, ChangeError> {
+        topic::check_pattern(pattern)?;
+        if self.subscriptions.contains_key(&id) {
+            return Err(ChangeError::duplicate("subscription", id.0));
+        }
+        let errand = self.fanout.add(pattern, id, filter.is_some());
+        let pattern = errand.pattern();
+        let entries = filter.map_or_else(Box::default, |filter| self.register(id, pattern, filter));
+        let is_filtered = filter.is_some();
+        self.subscriptions.insert(id, Subscription { pattern, is_filtered, entries });
+        Ok(errand)
+    }
+
+    /// Takes a subscription out, of which topics have to be told yet. Some of them may name it as long as they are not.
+    pub fn begin_unsubscribe(&mut self, id: SubscriptionId) -> Result<Errand, ChangeError> {
         let subscription =
             self.subscriptions.remove(&id).ok_or_else(|| ChangeError::unknown("subscription", id.0))?;
         for &entry in &subscription.entries {
@@ -84,12 +99,12 @@ impl Matcher {
                 self.names.release(check.attribute);
             }
         }
-        if subscription.entries.is_empty() {
-            self.fanout.remove_unfiltered(subscription.pattern, id);
-        } else {
-            self.fanout.remove_filtered(subscription.pattern);
-        }
-        Ok(())
+        Ok(self.fanout.remove(subscription.pattern, id, subscription.is_filtered))
+    }
+
+    /// Tells topics of what has begun as far as the effort goes; whether all have been told.
+    pub fn run(&mut self, errand: &mut Errand, effort: &mut Effort) -> bool {
+        self.fanout.run(errand, effort)
     }
 
     /// Puts the subscriptions that receive the event into `found`, ascending, in place of what it held.
@@ -134,7 +149,7 @@ impl Matcher {
         let mut event = Event::default();
         event.load(&self.names, attributes);
         let wanted = |&entry: &u32| event.satisfies(self.index.checks(entry));
-        Ok(covered && (subscription.entries.is_empty() || subscription.entries.iter().any(wanted)))
+        Ok(covered && (!subscription.is_filtered || subscription.entries.iter().any(wanted)))
     }
 
     /// The subscriptions without a filter that receive a topic, ascending: all of them, if

@@ -1,4 +1,7 @@
 //! Topic names and patterns: `ward/3/alarm`, `ward/+/alarm` (one level), `ward/#` (the rest, also none).
+//!
+//! A wildcard in the first place does not cover names that begin with `_` or `$`: those are giusto's own, such as the
+//! topics of replies, and whoever wants them says so.
 
 use crate::error::Invalid;
 
@@ -52,8 +55,17 @@ fn check(
     Ok(())
 }
 
+/// Whether a wildcard does not cover this first level.
+#[inline]
+pub(super) fn is_reserved(first: &str) -> bool {
+    first.starts_with(['_', '$'])
+}
+
 /// Whether `pattern` covers `name`; both are taken as valid.
 pub fn matches(pattern: &str, name: &str) -> bool {
+    if is_reserved(name) && pattern.starts_with(['+', '#']) {
+        return false;
+    }
     let mut levels = name.split('/');
     for part in pattern.split('/') {
         match (part, levels.next()) {
@@ -84,6 +96,10 @@ mod tests {
             ("+/#", "one", true),
             ("+/+", "one", false),
             ("ward/3/alarm", "ward/3", false),
+            ("#", "_reply/monitor", false),
+            ("+/#", "$giusto/model", false),
+            ("_reply/#", "_reply/monitor", true),
+            ("ward/#", "ward/_3", true),
         ] {
             assert_eq!(matches(pattern, name), expected, "{pattern} against {name}");
         }

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::topic::is_reserved;
+
 const ROOT: u32 = 0;
 
 /// A tree of levels whose ends carry a number.
@@ -66,10 +68,28 @@ impl Trie {
         self.walk_patterns(ROOT, &levels, found);
     }
 
-    /// The values of the names that `pattern` covers.
-    pub(super) fn covered(&self, pattern: &str, found: &mut Vec<u32>) {
+    /// The values of the names that `pattern` covers, if few levels have to be looked at; `None` if there are more.
+    pub(super) fn covered_within(&self, pattern: &str, most: usize) -> Option<Vec<u32>> {
         let levels: Vec<&str> = pattern.split('/').collect();
-        self.walk_names(ROOT, &levels, found);
+        let (mut found, mut open, mut looks) = (Vec::new(), vec![(ROOT, levels.as_slice())], 0);
+        while let Some((at, levels)) = open.pop() {
+            let node = &self.nodes[at as usize];
+            looks += 1;
+            let below = node.children.iter().filter(|(level, _)| at != ROOT || !is_reserved(level));
+            match levels.split_first() {
+                None => found.extend(node.value),
+                Some((&"#", _)) => {
+                    found.extend(node.value);
+                    open.extend(below.take(most).map(|(_, &child)| (child, levels)));
+                }
+                Some((&"+", deeper)) => open.extend(below.take(most).map(|(_, &child)| (child, deeper))),
+                Some((level, deeper)) => open.extend(self.child(at, level).map(|child| (child, deeper))),
+            }
+            if looks + open.len() > most {
+                return None;
+            }
+        }
+        Some(found)
     }
 
     fn child(&self, at: u32, level: &str) -> Option<u32> {
@@ -86,42 +106,17 @@ impl Trie {
     }
 
     fn walk_patterns(&self, at: u32, levels: &[&str], found: &mut Vec<u32>) {
+        let is_wild = at != ROOT || !levels.first().is_some_and(|level| is_reserved(level));
         // '#' covers the rest, also an empty rest.
-        if let Some(rest) = self.child(at, "#") {
+        if let Some(rest) = self.child(at, "#").filter(|_| is_wild) {
             found.extend(self.nodes[rest as usize].value);
         }
         let Some((level, deeper)) = levels.split_first() else {
             found.extend(self.nodes[at as usize].value);
             return;
         };
-        for child in [self.child(at, level), self.child(at, "+")].into_iter().flatten() {
+        for child in [self.child(at, level), self.child(at, "+").filter(|_| is_wild)].into_iter().flatten() {
             self.walk_patterns(child, deeper, found);
-        }
-    }
-
-    fn walk_names(&self, at: u32, levels: &[&str], found: &mut Vec<u32>) {
-        let node = &self.nodes[at as usize];
-        match levels.split_first() {
-            None => found.extend(node.value),
-            Some((&"#", _)) => self.collect(at, found),
-            Some((&"+", deeper)) => {
-                for &child in node.children.values() {
-                    self.walk_names(child, deeper, found);
-                }
-            }
-            Some((level, deeper)) => {
-                if let Some(child) = self.child(at, level) {
-                    self.walk_names(child, deeper, found);
-                }
-            }
-        }
-    }
-
-    fn collect(&self, at: u32, found: &mut Vec<u32>) {
-        let node = &self.nodes[at as usize];
-        found.extend(node.value);
-        for &child in node.children.values() {
-            self.collect(child, found);
         }
     }
 }
@@ -138,14 +133,14 @@ mod tests {
     }
 
     fn pattern() -> impl Strategy<Value = String> {
-        (path(&["a", "b", "+"]), any::<bool>())
+        (path(&["a", "b", "_", "+"]), any::<bool>())
             .prop_map(|(path, rest)| if rest { format!("{path}/#") } else { path })
     }
 
     proptest! {
         #[test]
         fn both_walks_agree_with_the_definition(
-            names in vec(path(&["a", "b", "c"]), 1..8),
+            names in vec(path(&["a", "b", "_", "$c"]), 1..8),
             patterns in vec(pattern(), 1..8),
             removed in 0usize..4,
         ) {
@@ -170,8 +165,8 @@ mod tests {
                 }
             }
             for pattern in &patterns {
-                let mut found = Vec::new();
-                by_name.covered(pattern, &mut found);
+                prop_assert_eq!(by_name.covered_within(pattern, 0), None);
+                let found = by_name.covered_within(pattern, usize::MAX).unwrap();
                 for (i, name) in names.iter().enumerate() {
                     let last = names.iter().rposition(|other| other == name) == Some(i);
                     prop_assert_eq!(found.contains(&(i as u32)), last && topic::matches(pattern, name));

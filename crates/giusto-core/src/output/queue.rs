@@ -86,6 +86,8 @@ pub struct OutputQueue {
     link: Link,
     lifetime: Lifetime,
     capacity: usize,
+    /// Messages beyond the capacity that may be queued until as many have gone.
+    expected: usize,
     overflow: Overflow,
     counts: Counts,
     /// The latest `now` that was seen: time does not go back.
@@ -121,6 +123,7 @@ impl OutputQueue {
             link,
             lifetime: Lifetime::new(expiry, &link),
             capacity,
+            expected: 0,
             overflow,
             counts: Counts::default(),
             now: Nanos::MIN,
@@ -162,6 +165,7 @@ impl OutputQueue {
             self.note_expired(lost);
         }
         self.counts.popped += u64::from(message.is_some());
+        self.expected = self.expected.saturating_sub(1);
         message
     }
 
@@ -170,6 +174,11 @@ impl OutputQueue {
         let taken = self.stage.extract(is_chosen);
         self.counts.pushed -= taken.len() as u64;
         taken
+    }
+
+    /// So many messages come from another queue: nothing is lost for them, unless there are more than the capacity of those.
+    pub fn expect(&mut self, count: usize) {
+        self.expected = self.expected.saturating_add(count).min(self.capacity);
     }
 
     /// Messages queued, expired but not yet found ones included.
@@ -233,7 +242,7 @@ impl OutputQueue {
     fn admit(&mut self, now: Nanos, arrival: &Arrival<'_>, lost: &mut Vec<Lost>) -> Admission {
         self.now = self.now.max(now);
         self.counts.pushed += 1;
-        let full = self.stage.len() >= self.capacity && !self.make_room(lost);
+        let full = self.stage.len() >= self.capacity + self.expected && !self.make_room(lost);
         if full && self.overflow != Overflow::DropOldest {
             return self.refuse(arrival.message, lost);
         }
@@ -250,7 +259,7 @@ impl OutputQueue {
     fn make_room(&mut self, lost: &mut Vec<Lost>) -> bool {
         self.stage.expire(self.now, &mut self.expired);
         self.note_expired(lost);
-        self.stage.len() < self.capacity
+        self.stage.len() < self.capacity + self.expected
     }
 
     fn note_expired(&mut self, lost: &mut Vec<Lost>) {

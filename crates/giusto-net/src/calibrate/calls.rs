@@ -66,7 +66,7 @@ fn greeted(hub: &mut Hub) -> Result<ConnId, Failure> {
 fn call(hub: &mut Hub, topic: TopicId, conn: ConnId, series: &mut [Series; 4]) {
     let [status, clients, subscribe, advertise] = series;
     status.time(|| hub.topic_status(topic.0, TOPICS_AT_ONCE));
-    clients.time(|| hub.client_status());
+    clients.time(|| hub.client_status(0, usize::MAX));
     if let Ok(subscription) = subscribe.time(|| hub.subscribe(conn, "#", None, &Need::default())) {
         let _ = subscribe.time(|| hub.unsubscribe(conn, subscription));
     }

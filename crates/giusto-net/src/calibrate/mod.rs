@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Path     a message comes in, is served and goes out:  take, step, write, serve
+//! Filters  of a message that all of them want:          filter
 //! Reads    many of the smallest frames in one read:     frame, or excess if their offer does not allow them
 //! Turn     a turn that finds nothing:                   turn
 //! Calls    of the control plane:                        status, clients, subscribe, advertise
@@ -13,6 +14,7 @@
 //! ran something else, and for how long it did: what to make of them is decided elsewhere.
 
 mod calls;
+mod filters;
 mod hop;
 mod path;
 mod peers;
@@ -40,6 +42,11 @@ pub enum Task {
         size_bytes: usize,
         /// Subscribers.
         fanout: usize,
+    },
+    /// The step of a message that a client wants by so many filters, all of which have to be looked at.
+    Filters {
+        /// Each of one comparison.
+        comparisons: usize,
     },
     /// So many of the smallest frames in one read.
     Reads {
@@ -72,6 +79,7 @@ pub fn measure(task: Task, duration_ns: Nanos, samples_max: usize) -> io::Result
     let thread = std::thread::Builder::new().name("giusto-calibrate".into());
     let measuring = thread.spawn(move || match task {
         Task::Path { size_bytes, fanout } => path::measure(size_bytes, fanout, effort),
+        Task::Filters { comparisons } => filters::measure(comparisons, effort),
         Task::Reads { frames, policed } => reads::measure(frames, policed, effort),
         Task::Turn => turns::measure(effort),
         Task::Calls { topics, clients } => calls::measure(topics, clients, effort),
@@ -105,6 +113,11 @@ mod tests {
             kinds(Task::Path { size_bytes: 64, fanout: 0 }),
             [("take", 8), ("step", 8), ("write", 0), ("serve", 8)]
         );
+    }
+
+    #[test]
+    fn filters_are_timed_by_the_step_that_looks_at_them() {
+        assert_eq!(kinds(Task::Filters { comparisons: 100 }), [("filter", 8)]);
     }
 
     #[test]

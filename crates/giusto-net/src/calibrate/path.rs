@@ -35,13 +35,19 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new(fanout: usize, limit: Option<Limit>) -> io::Result<Self> {
+        Self::with(limit, |bench| (0..fanout).map(|number| subscriber(bench, number)).collect())
+    }
+
+    /// With subscribers of any kind, whose sockets are given back.
+    pub(super) fn with(
+        limit: Option<Limit>,
+        subscribers: impl FnOnce(&mut Bench) -> io::Result<Vec<TcpStream>>,
+    ) -> io::Result<Self> {
         let mut bench = Bench::new().map_err(io::Error::other)?;
         let (stream, publisher) = bench.client("publisher")?;
         // The credits that come back are read too.
         let mut readers = vec![stream.try_clone()?];
-        for number in 0..fanout {
-            readers.push(subscriber(&mut bench, number)?);
-        }
+        readers.append(&mut subscribers(&mut bench)?);
         let topic = bench.hub().declare("t", Share::default()).map_err(io::Error::other)?;
         bench.hub().guard(topic, true).map_err(io::Error::other)?;
         let offer = Offer { bounds: Bounds { capacity: CAPACITY, limit_bytes: LIMIT_BYTES }, limit };
@@ -54,9 +60,14 @@ impl Scene {
 
     /// A data frame of the publisher.
     pub(super) fn frame(&self, size_bytes: usize) -> io::Result<Vec<u8>> {
+        self.frame_with(&[], size_bytes)
+    }
+
+    /// One with attributes.
+    pub(super) fn frame_with(&self, attributes: &[u8], size_bytes: usize) -> io::Result<Vec<u8>> {
         let header = DataHeader { stream: self.flow.0, ..DataHeader::default() };
         let (mut bytes, payload) = (Vec::new(), vec![0x5a; size_bytes]);
-        let frame = Frame::Data(Data { header, attributes: &[], payload: &payload });
+        let frame = Frame::Data(Data { header, attributes, payload: &payload });
         frame.encode(&mut bytes, LIMIT_BYTES).map_err(io::Error::other)?;
         Ok(bytes)
     }

@@ -39,6 +39,8 @@ pub(super) enum State {
     Open,
     /// Only what waits and the last frame go out; what comes in is not looked at.
     Leaving,
+    /// Its socket is closed; what its client had is being given back.
+    Gone,
 }
 
 /// Where the data of a connection goes as datagrams.
@@ -56,6 +58,8 @@ pub(super) struct Conn {
     pub(super) client: Option<ClientId>,
     pub(super) datagrams: Option<DatagramPeer>,
     pub(super) outbox: Outbox,
+    /// Bytes of names in it that are waited for.
+    pub(super) naming_bytes: usize,
     /// The last frame, once there is one.
     pub(super) farewell: Vec<u8>,
     pub(super) reason: Option<String>,
@@ -73,9 +77,16 @@ pub(super) struct Conn {
     /// Control frames of this connection in the batch of news that was being filled.
     pub(super) asked: u32,
     pub(super) asked_in: u64,
+    /// Times that its client has begun to go and is not gone.
+    pub(super) departures: u32,
 }
 
 impl Conn {
+    /// Whether what comes in is not looked at any more.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.state, State::Leaving | State::Gone)
+    }
+
     /// A flow ends; `served` messages of it were.
     pub(super) fn end_flow(&mut self, flow: FlowId, served: u64) {
         self.flows.retain(|&other| other != flow);
@@ -124,6 +135,7 @@ impl Conns {
             client: None,
             datagrams: None,
             outbox: Outbox::default(),
+            naming_bytes: 0,
             farewell: Vec::new(),
             reason: None,
             dirty: false,
@@ -135,6 +147,7 @@ impl Conns {
             served: 0,
             asked: 0,
             asked_in: 0,
+            departures: 0,
         }));
         match self.places.get_mut(slot) {
             Some(place) => *place = conn,
@@ -168,7 +181,16 @@ impl Conns {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Conn> {
-        self.places.iter().filter_map(|place| match place {
+        self.iter_from(0, usize::MAX)
+    }
+
+    /// Those in so many slots, and whether there are more behind them.
+    pub(super) fn portion(&self, first: usize, slots: usize) -> (impl Iterator<Item = &Conn>, bool) {
+        (self.iter_from(first, slots), first.saturating_add(slots) < self.places.len())
+    }
+
+    fn iter_from(&self, first: usize, slots: usize) -> impl Iterator<Item = &Conn> {
+        self.places.iter().skip(first).take(slots).filter_map(|place| match place {
             Place::Taken(conn) => Some(&**conn),
             Place::Free(_) => None,
         })

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use giusto_core::effort::Effort;
 use giusto_core::engine::{Need, Offer, Views};
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::frame::Frame;
@@ -19,6 +20,9 @@ use crate::session::notice;
 const OUTBOX_BYTES_MAX: usize = 64 << 20;
 /// Bytes of control frames that a connection has to take before it is told what can wait.
 const UNREAD_BYTES: usize = 64 << 10;
+
+/// Work that is done in one call beside what was asked for.
+const UNITS: usize = 256;
 
 impl Hub {
     /// The connection is a client from now on, whose data goes to and comes from `datagrams`, if given.
@@ -69,7 +73,9 @@ impl Hub {
 
     /// A topic that nobody publishes on is gone.
     pub fn forget(&mut self, topic: TopicId) -> Result<(), ChangeError> {
-        self.engine.forget(topic)
+        self.engine.forget(topic)?;
+        self.engine.set_patient(self.is_guarded());
+        Ok(())
     }
 
     /// Allots another share to a topic.
@@ -77,13 +83,22 @@ impl Hub {
         self.engine.allot(topic, share)
     }
 
-    /// Puts a topic under contract, or among the rest; whether it is there now.
+    /// Puts a topic under contract, or among the rest; whether it is there now. If much waits for its subscribers, it takes
+    /// some calls until it is under contract, while others are.
     pub fn guard(&mut self, topic: TopicId, guarded: bool) -> Result<bool, ChangeError> {
-        let is_so = self.engine.guard(topic, guarded)?;
+        let mut effort = self.effort();
+        let is_so = self.engine.guard_some(topic, guarded, &mut effort)?;
         if is_so {
             self.shift_publishers(topic, guarded);
         }
+        self.engine.set_patient(self.is_guarded());
         Ok(is_so)
+    }
+
+    /// Prepares what takes time after a change of guarded topics or their shares, some of it; whether nothing is left.
+    pub fn prepare(&mut self) -> bool {
+        self.engine.prepare_some(&mut Effort::units(UNITS));
+        self.engine.is_prepared_guarded()
     }
 
     /// The connection publishes on the topic from now on. It may send as many messages as the offer's queue holds;
@@ -119,7 +134,7 @@ impl Hub {
         Ok(())
     }
 
-    /// The connection receives what matches from now on.
+    /// The connection receives what matches from now on, all of it when [`Hub::spread`] says so.
     pub fn subscribe(
         &mut self,
         id: ConnId,
@@ -128,7 +143,9 @@ impl Hub {
         need: &Need,
     ) -> Result<SubscriptionId, ChangeError> {
         let client = self.client(id)?;
-        self.engine.subscribe(client, pattern, filter, need)
+        let subscription = self.engine.begin_subscribe(client, pattern, filter, need)?;
+        self.spread(subscription);
+        Ok(subscription)
     }
 
     /// A subscription of the connection ends; what already waits for it is still delivered.
@@ -137,21 +154,40 @@ impl Hub {
         if self.engine.subscriber(subscription) != Some(client) {
             return Err(ChangeError::unknown("subscription", subscription.0));
         }
-        self.engine.unsubscribe(subscription)
+        self.engine.begin_unsubscribe(subscription)?;
+        self.spread(subscription);
+        Ok(())
+    }
+
+    /// Whether all topics have been told of a subscription, or of its end.
+    pub fn is_spread(&self, subscription: SubscriptionId) -> bool {
+        self.engine.is_spread(subscription)
+    }
+
+    /// Tells topics of a subscription, or of its end: all at once, or some of them while something is guarded. Whether
+    /// all have been told.
+    pub fn spread(&mut self, subscription: SubscriptionId) -> bool {
+        if !self.engine.is_spread(subscription) {
+            self.engine.spread_some(&mut self.effort());
+        }
+        self.engine.is_spread(subscription)
     }
 
     /// Sends a control frame, in order with all that was sent before; but names of topics and sources go before what has not
     /// gone out. One that does not read them is closed.
     pub fn send(&mut self, now: Nanos, id: ConnId, body: &[u8]) -> Result<(), ChangeError> {
-        let conn =
-            self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
+        let conn = self.conns.get(id).filter(|conn| !conn.is_leaving()).ok_or_else(|| unknown(id))?;
         if conn.outbox.len() + body.len() > OUTBOX_BYTES_MAX {
             self.part_at_once(now, id, code::SLOW, "too slow: control frames are not read");
             return Ok(());
         }
         let is_name = conn.datagrams.is_none() && notice::read(body).is_some();
         if let (true, Some(conn)) = (is_name, self.conns.get_mut(id)) {
+            let had_bytes = conn.outbox.names_bytes();
             let _ = Frame::Control(body).encode(conn.outbox.names(), u32::MAX);
+            if had_bytes == conn.naming_bytes {
+                self.count_names(id);
+            }
             self.mark(id);
         } else {
             self.enqueue(id, &Frame::Control(body));
@@ -159,14 +195,16 @@ impl Hub {
         Ok(())
     }
 
-    /// Connections that do not take the control frames for them: what can wait should.
-    pub fn unread(&self) -> Vec<ConnId> {
-        self.conns.iter().filter(|conn| conn.outbox.len() > UNREAD_BYTES).map(|conn| conn.id).collect()
+    /// Connections in so many slots from one on that do not take the control frames for them: what can wait should. And
+    /// whether there are more slots behind them.
+    pub fn unread(&self, first: usize, slots: usize) -> (Vec<ConnId>, bool) {
+        let (conns, more) = self.conns.portion(first, slots);
+        (conns.filter(|conn| conn.outbox.len() > UNREAD_BYTES).map(|conn| conn.id).collect(), more)
     }
 
     /// Sends what waits, then an error frame (a goodbye if `code` is 0), and lets the connection go.
     pub fn close(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) -> Result<(), ChangeError> {
-        self.conns.get(id).filter(|conn| conn.state != State::Leaving).ok_or_else(|| unknown(id))?;
+        self.conns.get(id).filter(|conn| !conn.is_leaving()).ok_or_else(|| unknown(id))?;
         self.part(now, id, code, text);
         Ok(())
     }
@@ -179,6 +217,11 @@ impl Hub {
     /// The records since the last drain, if any are kept.
     pub fn drain_records(&mut self) -> Option<Batch> {
         self.engine.drain_records()
+    }
+
+    /// What one call may do while something is promised.
+    fn effort(&self) -> Effort {
+        if self.is_guarded() { Effort::units(UNITS) } else { Effort::ALL }
     }
 
     fn client(&self, id: ConnId) -> Result<ClientId, ChangeError> {

@@ -7,6 +7,7 @@ use giusto_core::engine::Engine;
 use giusto_core::id::{ClientId, Nanos};
 
 use super::conn::ConnId;
+use super::naming::note_told;
 use super::{Hub, State, mark};
 
 /// Largest datagram.
@@ -77,7 +78,9 @@ impl Hub {
     /// Appends what goes to the connection to `out` until that has `limit_bytes` or more.
     pub fn fill(&mut self, now: Nanos, id: ConnId, out: &mut Vec<u8>, limit_bytes: usize) -> Filled {
         let Some(conn) = self.conns.get_mut(id) else { return Filled::All };
-        if !conn.outbox.pour(out, limit_bytes) {
+        let is_poured = conn.outbox.pour(out, limit_bytes);
+        note_told(&mut self.naming_bytes, conn);
+        if !is_poured {
             mark(&mut self.dirty, conn);
             return Filled::Part;
         }
@@ -112,7 +115,13 @@ impl Hub {
         let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return 0 };
         // Names are not ahead of datagrams in any way: only messages are there that did not fit into one.
         let has_datagrams = conn.datagrams.is_some();
+        if conn.outbox.names_bytes() > conn.naming_bytes && !has_datagrams {
+            // It has not read them in time: they go with the rest.
+            self.put_behind(id);
+            return 0;
+        }
         let is_told = conn.outbox.pour_first(out, if has_datagrams { usize::MAX } else { names_bytes });
+        note_told(&mut self.naming_bytes, conn);
         let told_bytes = if has_datagrams { 0 } else { out.len() };
         if !is_told {
             self.mark_guarded(id);

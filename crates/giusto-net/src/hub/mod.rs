@@ -6,10 +6,10 @@
 //! fill:    control frames, then what the output stage chooses, as bytes for one connection
 //! ```
 //!
-//! A connection goes through four states:
+//! A connection goes through five states:
 //!
 //! ```text
-//! Hello ──hello──▶ Greeted ──connect()──▶ Open ──close(), error──▶ Leaving ──last frame out──▶ gone
+//! Hello ──hello──▶ Greeted ──connect()──▶ Open ──close(), error──▶ Leaving ──hang_up()──▶ Gone ──nothing left──▶
 //!   └────────────────┴── handshake too slow ──────────────────────▶ Leaving
 //! ```
 //!
@@ -19,7 +19,9 @@ mod conn;
 mod control;
 mod credit;
 mod delay;
+mod departure;
 mod fill;
+mod naming;
 mod news;
 mod outbox;
 mod receive;
@@ -31,12 +33,13 @@ use std::net::SocketAddr;
 
 use giusto_core::engine::{Config, Engine};
 use giusto_core::error::Invalid;
-use giusto_core::frame::{Decoder, Failure, Frame, Hello, LIMIT_BYTES, VERSION};
+use giusto_core::frame::{Decoder, Frame, Hello, LIMIT_BYTES, VERSION};
 use giusto_core::id::{ClientId, Nanos};
 use giusto_core::output::Overflow;
 
 pub use conn::ConnId;
 pub use fill::{Filled, Traffic};
+pub(crate) use naming::NAMES_BYTES;
 pub(crate) use news::News;
 pub use receive::{Hold, Received};
 pub use status::{ClientStatus, Longest, LossOf, Refusals, TopicStatus};
@@ -44,6 +47,7 @@ pub use status::{ClientStatus, Longest, LossOf, Refusals, TopicStatus};
 use conn::{Conn, Conns, State};
 use credit::Flows;
 use delay::Delays;
+use departure::Departure;
 use receive::CONTROL_BYTES_MAX;
 use urgent::Urgent;
 
@@ -139,6 +143,10 @@ pub struct Hub {
     /// Instants at which handshakes must be over, and last frames sent: both in order, since the spans are constant.
     handshakes: VecDeque<(Nanos, ConnId)>,
     farewells: VecDeque<(Nanos, ConnId)>,
+    /// Clients that are gone and have not given back all that they had.
+    departures: VecDeque<Departure>,
+    /// Bytes of names that are waited for, of all connections.
+    naming_bytes: usize,
     datagram_peers: HashMap<SocketAddr, ConnId>,
     delays: Delays,
     losses: Vec<LossOf>,
@@ -164,6 +172,8 @@ impl Hub {
             urgent: Urgent::default(),
             handshakes: VecDeque::new(),
             farewells: VecDeque::new(),
+            departures: VecDeque::new(),
+            naming_bytes: 0,
             datagram_peers: HashMap::new(),
             delays: Delays::default(),
             losses: Vec::new(),
@@ -186,14 +196,6 @@ impl Hub {
         self.news.push(Event::Opened { conn, address });
         self.enqueue(conn, &Frame::Hello(Hello { version: VERSION }));
         Some(conn)
-    }
-
-    /// The connection is gone, whatever waited for it.
-    pub fn hang_up(&mut self, conn: ConnId, reason: &str) {
-        self.disconnect(conn);
-        let Some(gone) = self.conns.remove(conn) else { return };
-        let reason = gone.reason.unwrap_or_else(|| reason.to_owned());
-        self.news.push(Event::Closed { conn, reason });
     }
 
     /// Spends one quantum of the processor; false when nothing waits.
@@ -272,18 +274,20 @@ impl Hub {
             .min()
     }
 
-    /// Ends probations that are over, and closes what is late: handshakes that are not over, last frames that are not out. Returns connections whose
-    /// time is up, to be hung up.
-    pub fn expire(&mut self, now: Nanos) -> Vec<ConnId> {
-        self.end_probations(now);
-        while let Some(id) = pop_due(&mut self.handshakes, now) {
+    /// Ends probations that are over, and closes what is late: handshakes that are not over, last frames that are not
+    /// out; at most so many of each. Returns connections whose time is up, to be hung up.
+    pub fn expire(&mut self, now: Nanos, most: usize) -> Vec<ConnId> {
+        self.end_probations(now, most);
+        for _ in 0..most {
+            let Some(id) = pop_due(&mut self.handshakes, now) else { break };
             if self.conns.get(id).is_some_and(|conn| matches!(conn.state, State::Hello | State::Greeted)) {
                 self.refusals.handshakes += 1;
                 self.part_at_once(now, id, code::HANDSHAKE, "no hello and Connect in time");
             }
         }
         let mut late = Vec::new();
-        while let Some(id) = pop_due(&mut self.farewells, now) {
+        while late.len() < most {
+            let Some(id) = pop_due(&mut self.farewells, now) else { break };
             late.extend(self.conns.get(id).map(|_| id));
         }
         late
@@ -311,7 +315,7 @@ impl Hub {
 
     /// Every connection.
     pub fn connections(&self) -> Vec<ConnId> {
-        self.conns.iter().map(|conn| conn.id).collect()
+        self.conns.iter().filter(|conn| conn.state != State::Gone).map(|conn| conn.id).collect()
     }
 
     /// Counts a turn of whoever drives the hub.
@@ -332,72 +336,6 @@ impl Hub {
     /// What was refused so far, to be added to by who owns the sockets.
     pub fn refusals(&mut self) -> &mut Refusals {
         &mut self.refusals
-    }
-
-    /// Sends a last frame and lets go of the client at once: it has broken the rules, or its queue is full.
-    pub fn part_at_once(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) {
-        self.disconnect(id);
-        self.leave(now, id, code, text);
-    }
-
-    /// Sends what waits, then a last frame.
-    pub fn part(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) {
-        let client = self.conns.get(id).and_then(|conn| conn.client);
-        if let Some(client) = client {
-            // Known to the engine as long as the connection has it.
-            let _ = self.engine.retire(client);
-            self.end_flows(id);
-        }
-        self.leave(now, id, code, text);
-    }
-
-    fn leave(&mut self, now: Nanos, id: ConnId, code: u32, text: &str) {
-        let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state != State::Leaving) else { return };
-        let last = if code == 0 { Frame::Goodbye } else { Frame::Error(Failure { code, text }) };
-        conn.state = State::Leaving;
-        conn.reason = Some(text.to_owned());
-        // Too long a text is sent without one: there is nothing else to say.
-        let encoded = last.encode(&mut conn.farewell, LIMIT_BYTES);
-        let plain = Frame::Error(Failure { code, text: "" });
-        let _ = encoded.or_else(|_| plain.encode(&mut conn.farewell, LIMIT_BYTES));
-        self.farewells.push_back((now.saturating_add(self.config.grace_ns), id));
-        self.mark(id);
-    }
-
-    /// The engine may give the numbers of the connection's flows to others from now on.
-    fn end_flows(&mut self, id: ConnId) {
-        let Some(conn) = self.conns.get_mut(id) else { return };
-        conn.due.clear();
-        for flow in std::mem::take(&mut conn.flows) {
-            let (served, part) = self.flows.end(flow);
-            self.end_part(id, part);
-            self.conns.get_mut(id).into_iter().for_each(|conn| conn.served += served);
-        }
-    }
-
-    /// The engine does not know the connection's client any more.
-    fn disconnect(&mut self, id: ConnId) {
-        self.end_flows(id);
-        let Some(conn) = self.conns.get_mut(id) else { return };
-        let Some(client) = conn.client.take() else { return };
-        if let Some(peer) = conn.datagrams.take() {
-            self.datagram_peers.remove(&peer.address);
-        }
-        self.note_losses();
-        // Known to the engine as long as the connection has it.
-        let _ = self.engine.disconnect(client);
-        self.note_losses();
-        if let Some(place) = self.conn_of.get_mut(client.index()) {
-            *place = None;
-        }
-    }
-
-    fn part_with_slow(&mut self, now: Nanos) {
-        for client in self.engine.take_overflowed() {
-            if let Some(id) = self.conn_of(client) {
-                self.part_at_once(now, id, code::SLOW, "too slow: the queue for this subscriber is full");
-            }
-        }
     }
 
     #[inline]

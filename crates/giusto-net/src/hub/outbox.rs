@@ -63,6 +63,12 @@ impl Outbox {
         if self.is_settled { &mut self.names.bytes } else { &mut self.others.bytes }
     }
 
+    /// Bytes of frames that go before the others.
+    #[inline]
+    pub(super) fn names_bytes(&self) -> usize {
+        self.names.rest().len()
+    }
+
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.names.rest().len() + self.others.rest().len()

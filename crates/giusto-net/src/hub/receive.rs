@@ -53,7 +53,7 @@ impl Hub {
     pub fn receive(&mut self, now: Nanos, id: ConnId, bytes: &[u8]) -> Received {
         let mut received = Received { consumed: 0, needed: PREFIX_BYTES, hold: Hold::None };
         let client = match self.conns.get(id) {
-            Some(conn) if conn.state == State::Leaving => {
+            Some(conn) if conn.is_leaving() => {
                 return Received { consumed: bytes.len(), ..received };
             }
             Some(conn) => conn.client,
@@ -138,7 +138,7 @@ impl Hub {
         let (state, outbox_bytes) = (conn.state, conn.outbox.len());
         match (state, frame) {
             // It left with an earlier frame of the same bytes.
-            (State::Leaving, _) => Next::Leave,
+            (State::Leaving | State::Gone, _) => Next::Leave,
             (_, Frame::Goodbye) => self.end(now, id, "goodbye"),
             (_, Frame::Error(failure)) => {
                 self.end(now, id, &format!("error {}: {}", failure.code, failure.text))

@@ -110,15 +110,21 @@ impl Hub {
         }
     }
 
-    /// The status of all clients.
-    pub fn client_status(&self) -> Vec<ClientStatus> {
-        let clients = self.conns.iter().filter_map(|conn| Some((conn, conn.client?)));
+    /// The status of the clients in so many slots from one on, and whether there are more behind them.
+    pub fn client_status(&self, first: usize, slots: usize) -> (Vec<ClientStatus>, bool) {
+        let (conns, more) = self.conns.portion(first, slots);
+        let clients = conns.filter_map(|conn| Some((conn, conn.client?)));
         let status = clients.map(|(conn, client)| ClientStatus {
             conn: conn.id,
             served: conn.served + conn.flows.iter().map(|&flow| self.flows.served(flow)).sum::<u64>(),
             waiting: self.engine.waiting_for(client),
         });
-        status.collect()
+        (status.collect(), more)
+    }
+
+    /// What became of the messages of topics that are gone.
+    pub fn past_totals(&self) -> Counters {
+        self.engine.past()
     }
 
     /// What became of all messages.

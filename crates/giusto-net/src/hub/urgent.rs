@@ -11,7 +11,7 @@ use giusto_core::id::{Nanos, TopicId};
 use giusto_core::output::Overflow;
 
 use super::Hub;
-use super::conn::{Conn, ConnId};
+use super::conn::{Conn, ConnId, State};
 
 /// Bytes of a portion at least and at most.
 const PORTION_BYTES_MIN: u64 = 1 << 10;
@@ -80,11 +80,15 @@ pub(super) struct Urgent {
     dirty: VecDeque<ConnId>,
 }
 
-/// Bytes that an offer allows at once, and a message that was on its way.
+/// Bytes that the policer of an offer lets through at once, and a message that was on its way.
 fn offered_bytes(offer: &Offer) -> u64 {
     let Some(limit) = offer.limit else { return PORTION_BYTES_MAX };
     let burst = limit.burst.numerator.unsigned_abs().div_ceil(limit.burst.denominator.unsigned_abs().max(1));
-    burst.saturating_add(1).saturating_mul(u64::from(offer.bounds.limit_bytes)).min(PORTION_BYTES_MAX)
+    let late = u128::from(limit.jitter_ns.unsigned_abs()) * u128::from(limit.count.unsigned_abs());
+    let late = late.div_ceil(u128::from(limit.period_ns.unsigned_abs().max(1)));
+    let messages = late.saturating_add(u128::from(burst)).saturating_add(1);
+    let bytes = messages.saturating_mul(u128::from(offer.bounds.limit_bytes));
+    u64::try_from(bytes).unwrap_or(PORTION_BYTES_MAX).min(PORTION_BYTES_MAX)
 }
 
 impl Hub {
@@ -195,6 +199,16 @@ impl Hub {
         }
     }
 
+    /// The connection is read with the rest from now on, if at all.
+    pub(super) fn rest_for_good(&mut self, id: ConnId) {
+        if let Some(conn) = self.conns.get_mut(id) {
+            conn.urgency.bytes = 0;
+            if std::mem::take(&mut conn.urgency.guarded) > 0 {
+                self.urgent.shifts.push_back(id);
+            }
+        }
+    }
+
     /// The topic's class has changed: so has the urgency of those who publish on it.
     pub(super) fn shift_publishers(&mut self, topic: TopicId, guarded: bool) {
         for &flow in self.engine.flows_of(topic) {
@@ -202,7 +216,7 @@ impl Hub {
             if std::mem::replace(&mut part.guarded, guarded) == guarded {
                 continue;
             }
-            if let Some(conn) = self.conns.get_mut(id) {
+            if let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) {
                 conn.urgency.guarded =
                     if guarded { conn.urgency.guarded + 1 } else { conn.urgency.guarded - 1 };
                 self.urgent.shifts.push_back(id);
@@ -247,8 +261,9 @@ impl Hub {
     }
 
     /// Ends probations that are over. Who has offended again begins another one.
-    pub(super) fn end_probations(&mut self, now: Nanos) {
-        while let Some(id) = super::pop_due(&mut self.urgent.probations, now) {
+    pub(super) fn end_probations(&mut self, now: Nanos, most: usize) {
+        for _ in 0..most {
+            let Some(id) = super::pop_due(&mut self.urgent.probations, now) else { break };
             let Some(conn) = self.conns.get_mut(id) else { continue };
             if std::mem::take(&mut conn.urgency.relapsed) {
                 self.urgent.probations.push_back((now.saturating_add(PROBATION_NS), id));

@@ -39,6 +39,14 @@ impl Listener {
         bound.map_err(|error| Invalid::new(field, address, format!("an address to listen at: {error}")))
     }
 
+    /// What a connection that is accepted may have on its way out; 0 leaves it to the kernel.
+    pub(super) fn limit_sending(&self, bytes: usize) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) if bytes > 0 => Ok(sockopt::set_socket_send_buffer_size(listener, bytes)?),
+            _ => Ok(()),
+        }
+    }
+
     /// The address as bound.
     pub(super) fn address(&self) -> io::Result<String> {
         Ok(match self {
@@ -160,6 +168,17 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_accepted_has_the_send_buffer_of_the_listener() {
+        let listener = Listener::bind("listen", "tcp://127.0.0.1:0").unwrap();
+        listener.limit_sending(131_072).unwrap();
+        let address = listener.address().unwrap();
+        let _near = std::net::TcpStream::connect(address.trim_start_matches("tcp://")).unwrap();
+        let far = std::iter::repeat_with(|| listener.accept()).find_map(Result::ok).unwrap();
+        // The kernel doubles it.
+        assert_eq!(sockopt::socket_send_buffer_size(&far.0).unwrap(), 262_144);
+    }
 
     #[test]
     fn a_peer_on_this_host_is_not_closed_for_being_slow() {

@@ -50,6 +50,8 @@ pub struct ServerConfig {
     pub slice_ns: Nanos,
     /// Quanta of guarded traffic between two writes at most.
     pub guarded_steps: usize,
+    /// What may lie in the socket of a client on its way out, as far as the kernel goes by it; 0 leaves it to the kernel.
+    pub send_buffer_bytes: usize,
 }
 
 impl Default for ServerConfig {
@@ -65,6 +67,7 @@ impl Default for ServerConfig {
             penalty_ns: 1_000_000,
             slice_ns: 100_000,
             guarded_steps: 8,
+            send_buffer_bytes: 0,
         }
     }
 }
@@ -106,7 +109,9 @@ impl Server {
     pub fn bind(config: ServerConfig) -> Result<Self, StartError> {
         let mut listeners = Vec::new();
         for (index, address) in config.listen.iter().enumerate() {
-            listeners.push(Listener::bind(&format!("listen[{index}]"), address)?);
+            let listener = Listener::bind(&format!("listen[{index}]"), address)?;
+            listener.limit_sending(config.send_buffer_bytes)?;
+            listeners.push(listener);
         }
         let datagrams = listeners.iter().any(|listener| matches!(listener, Listener::Udp(_)));
         let hub = Hub::new(HubConfig { datagrams, ..config.hub.clone() })?;

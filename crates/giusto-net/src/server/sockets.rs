@@ -319,7 +319,9 @@ impl Sockets {
 
     /// Writes once what waits for a client, unless its socket has not taken all of the last time.
     pub(super) fn flush(&mut self, now: Nanos, hub: &mut Hub, id: ConnId, limit_bytes: usize) {
-        let Some(link) = find(&mut self.links, id).filter(|link| link.is_writable()) else { return };
+        let Some(link) = find(&mut self.links, id).filter(|link| link.is_writable()) else {
+            return hub.forgive_names(id);
+        };
         if hub.datagram_address(id).is_some() {
             send_datagrams(now, hub, &self.listeners, id, Traffic::All, limit_bytes, &mut self.output);
         }
@@ -338,6 +340,7 @@ impl Sockets {
         names_bytes: usize,
     ) -> usize {
         if find(&mut self.links, id).is_none_or(|link| !link.is_writable()) {
+            hub.forgive_names(id);
             hub.put_behind(id);
             return 0;
         }

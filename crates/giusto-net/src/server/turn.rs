@@ -192,6 +192,7 @@ impl Turner {
         }
         (self.rest, self.owes_rest) = (Rest::Read, false);
         while self.run_call() {}
+        self.hub.finish_all();
         let count = self.wait(timeout);
         self.hub.count_turn();
         let now = clock::now();
@@ -205,8 +206,8 @@ impl Turner {
     }
 
     /// What is due by the clock, and events for the control plane.
-    fn end(&mut self, now: Nanos, penalties_max: usize) {
-        self.expire(now, penalties_max);
+    fn end(&mut self, now: Nanos, most: usize) {
+        self.expire(now, most);
         if self.mailbox.hand_over(self.hub.news()) {
             // Who had to wait for the control plane can go on.
             self.retries = self.busy.len();
@@ -431,14 +432,15 @@ impl Turner {
         }
     }
 
-    fn expire(&mut self, now: Nanos, penalties_max: usize) {
-        for _ in 0..penalties_max {
+    /// Does what is due, at most so much of each kind.
+    fn expire(&mut self, now: Nanos, most: usize) {
+        for _ in 0..most {
             let Some(&(_, id)) = self.penalties.front().filter(|&&(at, _)| at <= now) else { break };
             self.penalties.pop_front();
             self.sockets.hold(id, false);
         }
         if self.hub.next_timer().is_some_and(|at| at <= now) {
-            for id in self.hub.expire(now) {
+            for id in self.hub.expire(now, most) {
                 self.sockets.drop_link(&mut self.hub, id, "did not close in time");
             }
         }
@@ -475,6 +477,7 @@ impl Turner {
             self.step(now, Nanos::MAX);
             self.flush(false);
             self.expire(now, usize::MAX);
+            self.hub.finish_all();
             self.shift();
         }
     }

@@ -3,7 +3,7 @@
 //! Losses are gaps in the sequence of one source on one topic: what lies between the first and the
 //! highest number and was not received. A message that was overtaken fills its gap when it comes.
 
-use giusto_core::frame::DataHeader;
+use giusto_core::frame::{DataHeader, PROMISED};
 use giusto_core::id::Nanos;
 use hdrhistogram::Histogram;
 
@@ -17,7 +17,7 @@ const REORDER_MAX: u64 = 65_536;
 pub struct Watch {
     /// Longest delay from sent to received that the need allows.
     pub late_ns: Nanos,
-    /// Longest delay that was granted.
+    /// Longest delay that was granted, for messages that were under contract from the beginning.
     pub bound_ns: Nanos,
     /// Longest time between two messages of a topic.
     pub sep_ns: Nanos,
@@ -140,7 +140,7 @@ impl Report {
             self.late += 1;
             breaches.late_ns = Some(delay);
         }
-        if watch.bound_ns > 0 && delay > watch.bound_ns {
+        if watch.bound_ns > 0 && delay > watch.bound_ns && header.flags & PROMISED != 0 {
             breaches.bound_ns = Some(delay);
         }
         if self.messages == 0 {
@@ -238,7 +238,7 @@ mod tests {
     fn arrivals(watch: Watch, arrivals: &[(Nanos, Nanos, u64)]) -> (Report, Vec<Breaches>) {
         let mut report = Report::new().unwrap();
         let breaches = arrivals.iter().map(|&(now, t_sent_ns, sequence)| {
-            let header = DataHeader { t_sent_ns, sequence, ..DataHeader::default() };
+            let header = DataHeader { t_sent_ns, sequence, flags: PROMISED, ..DataHeader::default() };
             report.count(now, &header, 10, &watch)
         });
         let breaches = breaches.collect();
@@ -317,5 +317,12 @@ mod tests {
             Breaches { late_ns: Some(11), bound_ns: Some(11), sep_ns: Some(51), lost: 0 }
         );
         assert_eq!(report.figures().late, 2);
+    }
+
+    #[test]
+    fn what_was_not_promised_breaks_no_bound() {
+        let watch = Watch { bound_ns: 8, ..Watch::default() };
+        let breaches = Report::new().unwrap().count(20, &DataHeader::default(), 10, &watch);
+        assert!(!breaches.any());
     }
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use giusto_core::engine::Counters;
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::id::{FlowId, Nanos, SubscriptionId, TopicId};
 use giusto_net::clock;
@@ -27,6 +28,9 @@ use crate::record::Batch;
 
 /// Topics whose status is taken at once: the data thread does nothing else meanwhile.
 const TOPICS_AT_ONCE: usize = 64;
+
+/// Slots of connections that are looked at at once.
+const SLOTS_AT_ONCE: usize = 256;
 
 /// Signals are handled so often while an answer is waited for.
 const SLICE: Duration = Duration::from_millis(100);
@@ -81,6 +85,20 @@ impl PyDoor {
         call: impl FnOnce(&mut Hub, Nanos) -> Result<R, ChangeError> + Send + 'static,
     ) -> PyResult<R> {
         self.ask(py, call)?.map_err(Raise::raise)
+    }
+
+    /// Has the input stage of guarded topics prepared, a little with each call.
+    fn prepare(&self, py: Python<'_>) -> PyResult<()> {
+        while !self.ask(py, |hub, _| hub.prepare())? {}
+        Ok(())
+    }
+
+    /// Has all topics told of a subscription, or of its end, a few with each call.
+    fn spread(&self, py: Python<'_>, subscription: SubscriptionId, mut is_spread: bool) -> PyResult<()> {
+        while !is_spread {
+            is_spread = self.ask(py, move |hub, _| hub.spread(subscription))?;
+        }
+        Ok(())
     }
 }
 
@@ -154,24 +172,38 @@ impl PyDoor {
     /// Topics that nobody publishes on are gone; returns those that are, since messages of others still wait.
     fn forget(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<u32>> {
         let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
-        self.ask(py, move |hub, _| {
-            topics.into_iter().filter(|&topic| hub.forget(TopicId(topic)).is_ok()).collect()
-        })
+        let mut gone = Vec::new();
+        for topic in topics {
+            let is_gone = self.ask(py, move |hub, _| hub.forget(TopicId(topic)).is_ok())?;
+            gone.extend(is_gone.then_some(topic));
+        }
+        Ok(gone)
     }
 
     /// Allots another share to a topic.
     fn allot(&self, py: Python<'_>, topic: &Bound<'_, PyAny>, share: PyShare) -> PyResult<()> {
         let topic = TopicId(id("topic", topic)?);
-        self.change(py, move |hub, _| hub.allot(topic, share.0))
+        self.change(py, move |hub, _| hub.allot(topic, share.0))?;
+        self.prepare(py)
     }
 
     /// Puts topics under contract, or among the rest; returns those that are there now. One goes back only when nothing of
     /// it waits.
     fn guard(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>, guarded: bool) -> PyResult<Vec<u32>> {
         let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
-        self.ask(py, move |hub, _| {
-            topics.into_iter().filter(|&topic| hub.guard(TopicId(topic), guarded) == Ok(true)).collect()
-        })
+        let mut there = Vec::new();
+        for topic in topics {
+            let mut is_there = Ok(false);
+            while is_there == Ok(false) {
+                is_there = self.ask(py, move |hub, _| hub.guard(TopicId(topic), guarded))?;
+                if !guarded {
+                    break;
+                }
+            }
+            there.extend((is_there == Ok(true)).then_some(topic));
+        }
+        self.prepare(py)?;
+        Ok(there)
     }
 
     /// The connection publishes on the topic from now on; returns the number of the flow.
@@ -222,8 +254,11 @@ impl PyDoor {
     ) -> PyResult<u32> {
         let filter = filter.map(parse_filter).transpose()?;
         let need = need.map(|need| need.0).unwrap_or_default();
-        let subscription =
-            self.change(py, move |hub, _| hub.subscribe(conn, &pattern, filter.as_ref(), &need))?;
+        let (subscription, is_spread) = self.change(py, move |hub, _| {
+            let subscription = hub.subscribe(conn, &pattern, filter.as_ref(), &need)?;
+            Ok((subscription, hub.is_spread(subscription)))
+        })?;
+        self.spread(py, subscription, is_spread)?;
         Ok(subscription.0)
     }
 
@@ -235,7 +270,11 @@ impl PyDoor {
         subscription: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let subscription = SubscriptionId(id("subscription", subscription)?);
-        self.change(py, move |hub, _| hub.unsubscribe(conn, subscription))
+        let is_spread = self.change(py, move |hub, _| {
+            hub.unsubscribe(conn, subscription)?;
+            Ok(hub.is_spread(subscription))
+        })?;
+        self.spread(py, subscription, is_spread)
     }
 
     /// Sends a control frame, in order with all calls before it, and does not wait; a connection that is gone gets none.
@@ -267,7 +306,7 @@ impl PyDoor {
 
     /// Connections that do not take the control frames for them: what can wait should.
     fn unread(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
-        let conns = self.ask(py, |hub, _| hub.unread())?;
+        let conns = self.portions(py, |hub, first| hub.unread(first, SLOTS_AT_ONCE))?;
         Ok(conns.into_iter().map(|conn| conn.0).collect())
     }
 
@@ -285,17 +324,19 @@ impl PyDoor {
     /// Counters and delays of topics, messages of clients, what was refused; the longest times since the last call.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let status = PyDict::new(py);
-        status.set_item("topics", self.topic_status(py)?)?;
+        let (topics, mut totals) = self.topic_status(py)?;
+        status.set_item("topics", topics)?;
         let clients = PyDict::new(py);
-        for client in self.ask(py, |hub, _| hub.client_status())? {
+        for client in self.portions(py, |hub, first| hub.client_status(first, SLOTS_AT_ONCE))? {
             let entry = PyDict::new(py);
             entry.set_item("served", client.served)?;
             entry.set_item("waiting", client.waiting)?;
             clients.set_item(client.conn.0, entry)?;
         }
         status.set_item("clients", clients)?;
-        let (totals, refusals, turns) =
-            self.ask(py, |hub, _| (hub.totals(), *hub.refusals(), hub.turns()))?;
+        let (past, refusals, turns) =
+            self.ask(py, |hub, _| (hub.past_totals(), *hub.refusals(), hub.turns()))?;
+        totals.add(&past);
         status.set_item("totals", counters_dict(py, &totals)?)?;
         let refused = PyDict::new(py);
         refusals.named().iter().try_for_each(|(name, count)| refused.set_item(name, count))?;
@@ -323,14 +364,32 @@ impl PyDoor {
 }
 
 impl PyDoor {
-    /// Asked for in portions, between which messages are forwarded.
-    fn topic_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let topics = PyDict::new(py);
+    /// What the connections of all slots have, asked for in portions.
+    fn portions<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        call: fn(&Hub, usize) -> (Vec<R>, bool),
+    ) -> PyResult<Vec<R>> {
+        let (mut all, mut first) = (Vec::new(), 0);
+        loop {
+            let (portion, more) = self.ask(py, move |hub, _| call(hub, first))?;
+            all.extend(portion);
+            if !more {
+                return Ok(all);
+            }
+            first += SLOTS_AT_ONCE;
+        }
+    }
+
+    /// Asked for in portions, between which messages are forwarded; with the sum of all counters.
+    fn topic_status<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Counters)> {
+        let (topics, mut totals) = (PyDict::new(py), Counters::default());
         let mut first = 0;
         loop {
             let portion = self.ask(py, move |hub, _| hub.topic_status(first, TOPICS_AT_ONCE))?;
-            let Some(last) = portion.last().map(|topic| topic.topic.0) else { return Ok(topics) };
+            let Some(last) = portion.last().map(|topic| topic.topic.0) else { return Ok((topics, totals)) };
             for topic in &portion {
+                totals.add(&topic.counters);
                 let entry = PyDict::new(py);
                 entry.set_item("counters", counters_dict(py, &topic.counters)?)?;
                 entry.set_item("delay_p50_ns", topic.delay_p50_ns)?;

@@ -210,7 +210,11 @@ impl World<'_> {
     /// Accounts for what the queue of a link has dropped.
     #[inline]
     pub(super) fn lose(&mut self, link: u32) {
-        while let Some(lost) = self.lost.pop() {
+        if self.lost.is_empty() {
+            return;
+        }
+        let mut all = std::mem::take(&mut self.lost);
+        for lost in all.drain(..) {
             let counts = &mut self.links[link as usize].counts;
             let (outcome, count) = match lost.reason {
                 Reason::Expired => (Outcome::Expired, &mut counts.expired),
@@ -220,6 +224,7 @@ impl World<'_> {
             let passage = self.waiting(link, self.copies.at(lost.token));
             self.drop_copy(lost.token, outcome, passage);
         }
+        self.lost = all;
     }
 
     /// A copy ends without having arrived, for all its subscriptions.

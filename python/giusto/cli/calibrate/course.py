@@ -16,6 +16,7 @@ from giusto.guarantee.measured import Work
 SIZES_BYTES = (64, 256, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 20)
 FANOUTS = (0, 1, 2, 4, 16, 64)
 FANOUT_BYTES_MAX = 2 << 20  # beyond that a point would take all the time
+FILTERS = 1_000
 FRAMES = 287  # of the smallest ones, which fill a read
 TOPICS = 1_000
 HOP_BYTES = 64
@@ -59,7 +60,8 @@ def tasks() -> list[Task]:
         if size * fanout <= FANOUT_BYTES_MAX
     ]
     reads = [Task("frame", 0, FRAMES), Task("excess", 0, FRAMES)]
-    return [*paths, *reads, Task("turn"), Task("calls", 0, TOPICS), Task("hop", HOP_BYTES)]
+    others = [Task("turn"), Task("calls", 0, TOPICS), Task("hop", HOP_BYTES)]
+    return [*paths, Task("filter", 0, FILTERS), *reads, *others]
 
 
 @dataclass

@@ -71,6 +71,7 @@ def pieces(found: Calibration) -> Table:
         points = [point for point in found.points if names.get(point.work.kind) == name]
         top = max(points, key=lambda point: point.cost_ns)
         table.add_row(name, micros(top.median_ns), micros(top.cost_ns), micros(top.max_ns))
+    table.add_row("each comparison of a filter", "", micros(found.costs.filter_ns), "")
     table.add_row("each further frame in a read", "", micros(found.costs.frame_ns), "")
     return table
 

@@ -24,7 +24,7 @@ from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, 
 from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.client.report import Periods, Report
 from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
-from giusto.errors import Closed, GiustoError, TimedOut
+from giusto.errors import Closed, GiustoError, Refused, TimedOut
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
@@ -47,11 +47,12 @@ class Bus(AnyBus):
         self._tasks: set[asyncio.Task[Any]] = set()
         self._replies: Subscription | None = None
         self._repliers: OrderedDict[str, Publisher] = OrderedDict()
+        self._second: Bus | None = None
         self._asking = asyncio.Lock()
 
     async def _start(self) -> Self:
         try:
-            self._connected = await self._run(operation.connect(self._native, self.name))
+            self._connected = await self._run(operation.connect(self._native, self.name, self._is_unnamed))
         except BaseException as error:
             self._end("never connected", 0)
             raise not_connected(error, self) from None
@@ -144,14 +145,21 @@ class Bus(AnyBus):
         *,
         timeout: Duration = 5.0,
         attributes: Mapping[str, Any] | None = None,
+        offer: Offer | None = None,
     ) -> _core.Message:
-        """Publish a request and wait for its reply. Raises `RequestFailed` with what the handler raised."""
+        """Publish a request and wait for its reply. Raises `RequestFailed` with what the handler raised.
+
+        Requests are offered without a limit, unless there is an `offer` or the topic is advertised already.
+        """
         timeout_ns = duration_ns(timeout, "timeout")
+        if offer is None and self._has_limits and topic not in self._ledger.publishers:
+            second = await self._beside()
+            return await second.request(topic, payload, timeout=timeout, attributes=attributes)
         async with self._asking:
             asked = self._exchanges()
             if self._replies is None:
                 self._replies = await self.subscribe(asked.topic, callback=asked.settle)
-            publisher = self._ledger.publishers.get(topic) or await self.advertise(topic)
+            publisher = self._ledger.publishers.get(topic) or await self.advertise(topic, offer)
         assert isinstance(publisher, Publisher)
         number, carried = asked.ask()
         try:
@@ -168,8 +176,13 @@ class Bus(AnyBus):
         topic: str,
         handler: Callable[[_core.Message], bytes | Awaitable[bytes | None] | None],
         need: Need | None = None,
+        *,
+        offer: Offer | None = None,
     ) -> Subscription:
-        """Answer the requests on a topic with what `handler` returns, or with what it raises."""
+        """Answer the requests on a topic with what `handler` returns, or with what it raises.
+
+        `offer` is for the replies to each requester; they have no limit without one.
+        """
 
         async def answer(message: _core.Message) -> None:
             asked = exchange.question(message)
@@ -179,19 +192,50 @@ class Bus(AnyBus):
             try:
                 result = handler(message)
                 payload = exchange.answer(await result if inspect.isawaitable(result) else result)
+                replier = await self._replier(reply_topic, offer)
+                await replier.publish(payload, attributes=attributes, timeout="5s")
             except Exception as error:
-                payload, more = exchange.refusal(error)
-                attributes |= more
-            replier = await self._replier(reply_topic)
-            await replier.publish(payload, attributes=attributes, timeout="5s")
+                await self._apologise(reply_topic, offer, attributes, error)
 
         return await self.subscribe(topic, need, callback=answer)
 
-    async def _replier(self, topic: str) -> Publisher:
+    async def _apologise(
+        self, topic: str, offer: Offer | None, attributes: dict[str, Any], error: Exception
+    ) -> None:
+        """Answer a request with what was raised; also if it was that the reply cannot be published."""
+        try:
+            replier = await self._replier(topic, offer)
+            payload, more = exchange.refusal(error, replier.offer)
+            await replier.publish(payload, attributes=attributes | more, timeout="5s")
+        except Refused:
+            payload, more = exchange.refusal(error, exchange.APOLOGY)
+            # Where nothing else is without a limit.
+            bus = self if self._has_limits else await self._beside()
+            publisher = await bus.advertise(topic, exchange.APOLOGY)
+            try:
+                await publisher.publish(payload, attributes=attributes | more, timeout="5s")
+            finally:
+                await publisher.unadvertise()
+
+    async def _beside(self) -> Bus:
+        """The connection for requests and replies if this one publishes something with a limit."""
+        async with self._asking:
+            if self._is_closed:
+                raise Closed(CLOSED)
+            if self._second is None:
+                name, timeout = self.name + exchange.SECOND, f"{self._timeout_ns}ns"
+                second = Bus(self.address, name=name, timeout=timeout, reconnect=self._reconnects)
+                second._is_second = True
+                self._second = await second._start()
+            return self._second
+
+    async def _replier(self, topic: str, offer: Offer | None) -> Publisher:
+        if offer is None and self._has_limits and topic not in self._repliers:
+            return await (await self._beside())._replier(topic, None)
         async with self._asking:
             publisher = self._repliers.get(topic)
             if publisher is None:
-                publisher = self._repliers[topic] = await self.advertise(topic)
+                publisher = self._repliers[topic] = await self.advertise(topic, offer)
             self._repliers.move_to_end(topic)
             if len(self._repliers) > exchange.REPLIERS_MAX:
                 _, oldest = self._repliers.popitem(last=False)
@@ -236,6 +280,8 @@ class Bus(AnyBus):
     async def close(self) -> None:
         """Send what waits, say goodbye and close. Iterations end; who waits otherwise gets `Closed`."""
         self._is_closed = True
+        if self._second is not None:
+            await self._second.close()
         if self._restoring is not None:
             self._restoring.cancel()
         self._unwatch()
@@ -390,7 +436,9 @@ class Bus(AnyBus):
         self._restoring = self._loop.create_task(self._restore())
 
     async def _restore(self) -> None:
-        steps = operation.restore(self._ledger, self._native, self.name, lambda: self._native.now)
+        steps = operation.restore(
+            self._ledger, self._native, self.name, self._is_unnamed, lambda: self._native.now
+        )
         try:
             self._note_restored(*await self._run(steps))
         finally:

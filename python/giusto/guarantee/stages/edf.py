@@ -17,6 +17,7 @@ most D - min_{t >= D} (t - h(t)).
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from itertools import accumulate
 from typing import NamedTuple
 
 from giusto.errors import InvalidInput, Overload
@@ -26,8 +27,7 @@ from giusto.guarantee.model import Setting
 from giusto.guarantee.record import Record
 from giusto.guarantee.shelf import Breach
 from giusto.guarantee.stages.lanes import Together
-from giusto.guarantee.stages.stage import Response
-from giusto.guarantee.stages.weights import budget_ns
+from giusto.guarantee.stages.stage import Response, Worst
 from giusto.guarantee.stream import Stream
 from giusto.protocol import ShareTerms
 
@@ -36,7 +36,9 @@ LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
 
 NEAREST_TAGS_NS = 1
 STEPS = 500
-"""Values of t that (E1) is looked at before the answer is no."""
+STEPS_LEAST = 10
+EVALUATIONS = 100_000
+"""Values of t that (E1) is looked at before the answer is no; fewer if there are many flows to evaluate."""
 
 
 class Task(NamedTuple):
@@ -69,15 +71,28 @@ class Task(NamedTuple):
 
 
 class Edf:
-    """The tasks by deadline, with their promises."""
+    """The tasks by deadline, with their promises; `load` is Σ ρFs.
+
+    `broken` are topics whose deadline is later than their promises, `sparse` those with tags too far apart.
+    """
 
     is_common = True
+    has_given_shares = False
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.tasks: list[Task] = []
         self.broken: set[str] = set()
+        self.sparse: set[str] = set()
+        self.load = 0
         self.topics = 0
+        self.known: tuple[Delay, list[int]] | None = None
+        self.kept: tuple[Delay, bool] | None = None
+
+    @property
+    def effort(self) -> int:
+        """A little for each topic, by (E1) more."""
+        return ceil_div(len(self.tasks), 8)
 
     def check(self, record: Record) -> None:
         """As in the core."""
@@ -105,44 +120,50 @@ class Edf:
         """What the promises leave for it; None if there are none."""
         if record.promise_ns is None:
             return None
-        size_bytes = max((stream.supply.size_bytes for stream in record.streams.values()), default=0)
         together = Together.of(record)
-        spread_ns = spread(together, record) if together else 0
-        return budget_ns(self.setting, record.promise_ns, size_bytes) - spread_ns
+        taken_ns = spread(together, record) + together.links_ns if together else 0
+        return record.promise_ns - taken_ns
+
+    def swap(self, before: Record, after: Record) -> None:
+        """What goes is taken out before what comes."""
+        if before.is_guarded:
+            self.drop(before)
+        if after.is_guarded:
+            self.put(after)
 
     def put(self, record: Record) -> None:
         """One topic more; without a promise it is later than all others and in nobody's way."""
+        self.known = self.kept = None
         self.topics += 1
         left_ns, deadline_ns = self.left_ns(record), self.deadline_ns(record)
         if left_ns is None or not record.streams:
             return
-        insort(self.tasks, task_of(record, deadline_ns))
+        task = task_of(record, deadline_ns)
+        self.load += task.load
+        insort(self.tasks, task)
         if deadline_ns > left_ns:
             self.broken.add(record.name)
+        if task.is_too_far_apart:
+            self.sparse.add(record.name)
 
     def drop(self, record: Record) -> None:
         """One topic less."""
+        self.known = self.kept = None
         self.topics -= 1
         self.broken.discard(record.name)
+        self.sparse.discard(record.name)
         if record.promise_ns is not None and record.streams:
-            task = task_of(record, self.deadline_ns(record))
-            del self.tasks[bisect_left(self.tasks, task)]
+            place = bisect_left(self.tasks, (self.deadline_ns(record), record.name))
+            self.load -= self.tasks.pop(place).load
 
     def overloaded(self, delay: Delay) -> Breach | None:
         """Σ ρFs against what is left of the time, and tags no farther apart than messages."""
-        if not self.tasks:
-            return None
-        for task in self.tasks:
-            if task.is_too_far_apart:
-                return Breach("", task.topic)
+        if self.sparse:
+            return Breach("", min(self.sparse))
         left, whole = delay.pace.left
-        heaviest = max(self.tasks, key=lambda task: task.load)
-        return Breach("", heaviest.topic) if self.load * whole >= left * ONE else None
-
-    @property
-    def load(self) -> int:
-        """Σ ρFs."""
-        return sum(task.load for task in self.tasks)
+        if not self.tasks or self.load * whole < left * ONE:
+            return None
+        return Breach("", max(self.tasks, key=lambda task: task.load).topic)
 
     def late(self, delay: Delay) -> Breach | None:
         """A promise shorter than the deadline; else (E2), and (E1) where that fails."""
@@ -171,11 +192,18 @@ class Edf:
         return found
 
     def keeps(self, delay: Delay) -> bool:
+        """(E1); known until something changes."""
+        if self.kept is None or self.kept[0] != delay:
+            self.kept = delay, self.is_kept(delay)
+        return self.kept[1]
+
+    def is_kept(self, delay: Delay) -> bool:
         """(E1), from late to early: where h(t) <= t it holds from h(t) to t (Zhang and Burns 2009)."""
         before_ns = common_ns(delay)
         first_ns = self.tasks[0].deadline_ns - before_ns
         t = self.horizon_ns(delay)
-        for _ in range(STEPS):
+        flows = sum(len(task.streams) for task in self.tasks)
+        for _ in range(min(STEPS, max(STEPS_LEAST, EVALUATIONS // flows))):
             demand_ns = sum(
                 task.demand_ns(t - task.deadline_ns + before_ns)
                 for task in self.tasks
@@ -200,15 +228,45 @@ class Edf:
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """D - min (t - h(t)), by (E2); D if only (E1) holds."""
-        task = task_of(record, self.deadline_ns(record))
+        served_ns = self.served_ns(record, delay)
+        if served_ns is None:
+            return None
+        total_ns = max(served_ns, common_ns(delay) + stream.serve_ns) + self.spread_ns(record)
+        return Response(total_ns, total_ns - common_ns(delay), 0, "E1")
+
+    def worst(self, record: Record, delay: Delay) -> Worst | None:
+        """As `response`: what differs is the last quantum, and the links."""
+        served_ns = self.served_ns(record, delay)
+        if served_ns is None:
+            return None
+        spread_ns, least_ns = self.spread_ns(record), common_ns(delay)
+
+        def total_ns(stream: Stream) -> int:
+            return max(served_ns, least_ns + stream.serve_ns) + spread_ns + stream.links_ns
+
+        return max(Worst(total_ns(stream), client) for client, stream in record.streams.items())
+
+    def served_ns(self, record: Record, delay: Delay) -> int | None:
+        """From the arrival of a message of a topic to its flush, tags apart; None if it has no bound."""
         if record.promise_ns is None or self.overloaded(delay) is not None:
             return None
-        place = bisect_left(self.tasks, task)
-        spare_ns = min(self.spare(delay)[place:])
-        if spare_ns < 0 and task.deadline_ns > common_ns(delay) and self.keeps(delay):
+        deadline_ns = self.deadline_ns(record)
+        spare_ns = self.spare_from(delay)[bisect_left(self.tasks, (deadline_ns, record.name))]
+        if spare_ns < 0 and deadline_ns > common_ns(delay) and self.keeps(delay):
             spare_ns = 0
-        total_ns = max(task.deadline_ns - spare_ns, common_ns(delay) + stream.serve_ns) + task.spread_ns
-        return Response(total_ns, total_ns - common_ns(delay), 0, "E1")
+        return deadline_ns - spare_ns
+
+    def spread_ns(self, record: Record) -> int:
+        """By how much the tags of a topic come later than its messages."""
+        together = Together.of(record)
+        return spread(together, record) if together else 0
+
+    def spare_from(self, delay: Delay) -> list[int]:
+        """The least that is spare from each deadline on; known until something changes."""
+        if self.known is None or self.known[0] != delay:
+            least = list(accumulate(reversed(self.spare(delay)), min))
+            self.known = delay, least[::-1]
+        return self.known[1]
 
     def topic_share(self, record: Record) -> float:
         """Topics have no part of their own: one of them all."""

@@ -10,6 +10,7 @@ two ticks closer than the exact ones.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from giusto.errors import InvalidInput
 from giusto.guarantee.blocking import Delay
@@ -20,7 +21,6 @@ from giusto.guarantee.shelf import Lane
 from giusto.guarantee.stages.lanes import Together
 from giusto.guarantee.stages.shelved import Curve, Shelved
 from giusto.guarantee.stages.stage import Response
-from giusto.guarantee.stages.weights import budget_ns
 from giusto.guarantee.stream import Stream
 
 TICKS = 232_792_560_000_000
@@ -84,33 +84,39 @@ class Fair(Shelved[tuple[int, int]]):
         if not isinstance(deadline, int) or not 0 <= deadline <= TICKS // rate:
             raise InvalidInput("share.virtual_deadline", deadline, f"0 to 1/rate, {TICKS // rate} ticks")
 
-    def put(self, record: Record) -> None:
-        """One topic more."""
-        together = Together.of(record)
-        self.topics[rate_of(record)] += 1
-        self.services[rate_of(record)] += together.quantum_ns if together else 0
-        self.lumps_ns += together.lump_ns if together else 0
-        if together and record.promise_ns is not None:
-            self.keep(kind_of(record), together.quanta, self.lane(record, together))
+    def kind(self, record: Record) -> tuple[int, int]:
+        """Topics of one rate and deadline have one t_c."""
+        return rate_of(record), deadline_of(record)
 
-    def drop(self, record: Record) -> None:
-        """One topic less."""
+    def swap(self, before: Record, after: Record) -> None:
+        """What goes is taken out before what comes."""
+        if before.is_guarded:
+            self.count(before, -1)
+        if after.is_guarded:
+            self.count(after, 1)
+        self.swap_lanes(before, after)
+
+    def count(self, record: Record, sign: int) -> None:
+        """A topic more, or less."""
         together, rate = Together.of(record), rate_of(record)
-        self.topics[rate] -= 1
-        self.services[rate] -= together.quantum_ns if together else 0
-        self.lumps_ns -= together.lump_ns if together else 0
+        self.topics[rate] += sign
+        self.services[rate] += sign * together.quantum_ns if together else 0
+        self.lumps_ns += sign * together.lump_ns if together else 0
         if self.topics[rate] == 0:
             del self.topics[rate], self.services[rate]
-        if together and record.promise_ns is not None:
-            self.forget(kind_of(record), together.quanta, self.lane(record, together))
+
+    def lanes(self, record: Record, other: Record) -> Iterable[tuple[int, Lane]]:
+        """One for the topic, if somebody publishes on it."""
+        together = Together.of(record)
+        if together is None or (other.is_guarded and are_due_alike(together, Together.of(other))):
+            return []
+        return [(together.quanta, self.lane(record, together))]
 
     def lane(self, record: Record, together: Together) -> Lane:
         """Of a topic."""
         first = together.burst // ONE
-        promise_ns = budget_ns(self.setting, record.promise_ns or 0, together.size_bytes)
-        return Lane(
-            "", record.name, first, first + SPAN, True, together.rate, promise_ns, together.arrival_ns
-        )
+        due_ns = -together.links_ns
+        return Lane("", record.name, first, first + SPAN, True, together.rate, due_ns, together.arrival_ns)
 
     def curve(self, kind: tuple[int, int]) -> Curve:
         """Of one rate and deadline."""
@@ -122,7 +128,7 @@ class Fair(Shelved[tuple[int, int]]):
         if together is None:
             return None
         lane = self.lane(record, together)
-        return self.curve(kind_of(record)).response(lane, delay, together.quanta, "V2")
+        return self.curve(self.kind(record)).response(lane, delay, together.quanta, "V2")
 
     def topic_share(self, record: Record) -> float:
         """r_k / Σ r."""
@@ -133,6 +139,9 @@ class Fair(Shelved[tuple[int, int]]):
         return stream.serve_load / ONE
 
 
-def kind_of(record: Record) -> tuple[int, int]:
-    """Topics of one rate and deadline have one t_c."""
-    return rate_of(record), deadline_of(record)
+def are_due_alike(one: Together, other: Together | None) -> bool:
+    """Whether the messages of two topics come and are due at the same times."""
+    if other is None:
+        return False
+    comes = one.burst == other.burst and one.rate == other.rate
+    return comes and one.quanta == other.quanta and one.links_ns == other.links_ns

@@ -6,15 +6,17 @@ here, so that all of it counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from giusto.guarantee.fixed import ONE, of, parts
 from giusto.guarantee.record import Record
+from giusto.guarantee.stream import Stream
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """The flows of a topic as one: burst and rate in parts of ONE messages, the longest message and quantum.
+    """The flows of a topic as one: burst and rate in parts of ONE messages, the longest of the rest.
 
     Of a run of quanta only the first message may be cut, so that the largest `lump_ns` counts once.
     `burst_ns` and `load` are the service that they bring, at once and in parts of the time.
@@ -25,14 +27,21 @@ class Together:
     quanta: int
     quantum_ns: int
     lump_ns: int
-    size_bytes: int
+    links_ns: int
     burst_ns: int
     load: int
 
     @classmethod
     def of(cls, record: Record) -> Together | None:
         """None if nobody publishes."""
-        streams = list(record.streams.values())
+        if "together" not in record.made:
+            record.made["together"] = cls.added(list(record.streams.values()))
+        found: Together | None = record.made["together"]
+        return found
+
+    @classmethod
+    def added(cls, streams: Sequence[Stream]) -> Together | None:
+        """None if there are none."""
         if not streams:
             return None
         bursts = [parts(stream.passed, stream.supply.period_ns) for stream in streams]
@@ -42,7 +51,7 @@ class Together:
             max(stream.quanta for stream in streams),
             max(stream.quantum_ns for stream in streams),
             max(stream.lump_ns for stream in streams),
-            max(stream.supply.size_bytes for stream in streams),
+            max(stream.links_ns for stream in streams),
             sum(of(burst, stream.message_ns) for burst, stream in zip(bursts, streams, strict=True)),
             sum(stream.serve_load for stream in streams),
         )

@@ -6,17 +6,19 @@ A policy says which curve a kind has; promises are kept on shelves by kind and t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 from giusto.guarantee.blocking import Delay
 from giusto.guarantee.fixed import ONE
 from giusto.guarantee.record import Record
 from giusto.guarantee.shelf import Breach, Completion, Lane, Shelf
-from giusto.guarantee.stages.stage import Response
+from giusto.guarantee.stages.stage import Response, Worst
 from giusto.protocol import ShareTerms
 
 Kind = TypeVar("Kind", bound=Hashable)
+Placed = tuple[int, Lane]
+"""A lane, after the quanta of its messages."""
 
 
 class Curve(ABC):
@@ -56,31 +58,76 @@ class Curve(ABC):
 
 
 class Shelved(ABC, Generic[Kind]):
-    """Promises by the kind of lane and the quanta of a message."""
+    """The lanes of each topic in bundles by the quanta of a message, and the promises on shelves by kind."""
 
     is_common = False
+    has_given_shares = True
 
     def __init__(self) -> None:
+        self.bundles: dict[str, dict[int, Shelf]] = {}
         self.shelves: dict[tuple[Kind, int], Shelf] = {}
+
+    @property
+    def effort(self) -> int:
+        """A little for each kind."""
+        return len(self.shelves)
 
     def wanted(self, record: Record) -> ShareTerms | None:
         """Shares are given, not found."""
         return None
 
     @abstractmethod
+    def kind(self, record: Record) -> Kind:
+        """Of the lanes of a topic."""
+
+    @abstractmethod
     def curve(self, kind: Kind) -> Curve:
         """As it is now."""
 
-    def keep(self, kind: Kind, quanta: int, lane: Lane) -> None:
-        """A promise more."""
-        self.shelves.setdefault((kind, quanta), Shelf()).add(lane)
+    @abstractmethod
+    def lanes(self, record: Record, other: Record) -> Iterable[Placed]:
+        """The lanes of a guarded topic that it has not in common with another, and the quanta of a message.
 
-    def forget(self, kind: Kind, quanta: int, lane: Lane) -> None:
-        """A promise less."""
-        shelf = self.shelves[kind, quanta]
-        shelf.remove(lane)
-        if not shelf:
-            del self.shelves[kind, quanta]
+        Nothing is promised to them: they are due when they come.
+        """
+
+    def swap_lanes(self, before: Record, after: Record) -> None:
+        """A topic is another one now. What a message costs makes no due another one."""
+        gone = list(self.lanes(before, after)) if before.is_guarded else []
+        come = list(self.lanes(after, before)) if after.is_guarded else []
+        stays = before.is_guarded and after.is_guarded and before.promise_ns == after.promise_ns
+        if stays and not gone and not come and self.kind(before) == self.kind(after):
+            return
+        self.take_down(before)
+        self.bundle_up(after.name, gone, come)
+        self.put_up(after)
+
+    def take_down(self, record: Record) -> None:
+        """A topic has its promise no longer."""
+        if record.is_guarded and record.promise_ns is not None:
+            for quanta, bundle in self.bundles.get(record.name, {}).items():
+                place = self.kind(record), quanta
+                self.shelves[place].unhang(bundle)
+                if not self.shelves[place]:
+                    del self.shelves[place]
+
+    def put_up(self, record: Record) -> None:
+        """A topic has a promise."""
+        if record.is_guarded and record.promise_ns is not None:
+            for quanta, bundle in self.bundles.get(record.name, {}).items():
+                self.shelves.setdefault((self.kind(record), quanta), Shelf()).hang(bundle, record.promise_ns)
+
+    def bundle_up(self, topic: str, gone: Sequence[Placed], come: Sequence[Placed]) -> None:
+        """Lanes of a topic that go and come."""
+        bundles = self.bundles.setdefault(topic, {})
+        for quanta, lane in gone:
+            bundles[quanta].remove(lane)
+        for quanta, lane in come:
+            bundles.setdefault(quanta, Shelf()).add(lane)
+        for quanta in [quanta for quanta, bundle in bundles.items() if not bundle]:
+            del bundles[quanta]
+        if not bundles:
+            del self.bundles[topic]
 
     def overloaded(self, delay: Delay) -> Breach | None:
         """ρF against what is sure, for the fastest lane of each kind."""
@@ -97,3 +144,18 @@ class Shelved(ABC, Generic[Kind]):
             for (kind, quanta), shelf in self.shelves.items()
         )
         return next((breach for breach in found if breach is not None), None)
+
+    def worst(self, record: Record, delay: Delay) -> Worst | None:
+        """From the bundles."""
+        curve, found = self.curve(self.kind(record)), []
+        for quanta, bundle in self.bundles.get(record.name, {}).items():
+            if bundle.faster(*curve.sure(delay, quanta)) is not None:
+                return None
+            found.append(bundle.excess(*curve.completions(delay, quanta)))
+        total_ns, owner = max(found)
+        return Worst(total_ns, owner.client or largest(record))
+
+
+def largest(record: Record) -> str:
+    """The client with the longest links."""
+    return max(record.streams, key=lambda client: record.streams[client].links_ns)

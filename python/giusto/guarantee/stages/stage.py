@@ -24,29 +24,42 @@ class Response(NamedTuple):
     label: str
 
 
+class Worst(NamedTuple):
+    """The largest response of all flows of a topic, with their links, and whose it is."""
+
+    total_ns: int
+    client: str
+
+
 class Stage(Protocol):
     """The guarded topics under one policy.
 
     `is_common`: what a slowly read connection waits for is counted for all, since its messages are ordered
-    together with those of the others by when they were read.
+    together with those of the others by when they were read. `has_given_shares`: how a topic is served does
+    not depend on what was promised on it.
     """
 
     is_common: bool
+    has_given_shares: bool
 
     def check(self, record: Record) -> None:
         """`InvalidInput` if the share of the topic means nothing."""
 
-    def put(self, record: Record) -> None:
-        """A guarded topic more."""
+    def swap(self, before: Record, after: Record) -> None:
+        """A topic is another one now. What is not guarded does not count; `before` is what came last time."""
 
-    def drop(self, record: Record) -> None:
-        """A guarded topic less: the same record as was put."""
+    @property
+    def effort(self) -> int:
+        """What a look at all promises takes, in steps of about ten microseconds."""
 
     def overloaded(self, delay: Delay) -> Breach | None:
         """A promise to a lane that brings more than it is sure to be served."""
 
     def late(self, delay: Delay) -> Breach | None:
         """A promise that does not hold."""
+
+    def worst(self, record: Record, delay: Delay) -> Worst | None:
+        """The largest of a topic that somebody publishes; None if one of its flows has none."""
 
     def response(self, record: Record, stream: Stream, delay: Delay) -> Response | None:
         """Of one flow; None if it brings more than it is sure to be served."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from giusto.errors import InvalidInput
 from giusto.guarantee.fixed import parts
 from giusto.guarantee.model import Setting
@@ -39,11 +37,6 @@ def lumps_ns(record: Record) -> int:
     return sum(stream.lump_ns for stream in record.streams.values())
 
 
-def budget_ns(setting: Setting, promise_ns: int, size_bytes: int) -> int:
-    """What a promise leaves for the broker."""
-    return promise_ns - setting.link_in.ns(size_bytes) - setting.link_out.ns(size_bytes)
-
-
 def flow_lane(weight: int, promise_ns: int, stream: Stream, setting: Setting) -> Lane:
     """The lane of one flow. (T4): a whole cycle later everything is at most as much later as the arrivals."""
     supply, first = stream.supply, stream.first
@@ -54,14 +47,6 @@ def flow_lane(weight: int, promise_ns: int, stream: Stream, setting: Setting) ->
         first + min(weight, SPAN),
         weight > SPAN or setting.budget_ns > 0,
         parts(supply.count, supply.period_ns),
-        budget_ns(setting, promise_ns, supply.size_bytes),
+        promise_ns - stream.links_ns,
         stream.arrival_ns,
     )
-
-
-def promised_lanes(record: Record, setting: Setting) -> Iterator[tuple[Stream, Lane]]:
-    """The lanes that something was promised to."""
-    weight, promise_ns = weight_of(record), record.promise_ns
-    if promise_ns is not None:
-        for stream in record.streams.values():
-            yield stream, flow_lane(weight, promise_ns, stream, setting)

@@ -30,7 +30,14 @@ class Assignment:
 def change_of(traffic: Traffic, shares: Shares) -> Change:
     """All of the traffic as one change of an empty book, topics in the order in which they are written."""
     topics = tuple(
-        Allotted(topic=topic, share=shares.get(topic, ShareTerms()), fanout=fanout, place=place)
+        Allotted(
+            topic=topic,
+            share=shares.get(topic, ShareTerms()),
+            fanout=fanout,
+            place=place,
+            subscriptions=traffic.subscriptions[topic],
+            receivers=traffic.receivers[topic],
+        )
         for place, (topic, fanout) in enumerate(traffic.fanout.items())
     )
     return Change(supplies=traffic.supplies, demands=traffic.demands, topics=topics, rest=traffic.rest)
@@ -108,9 +115,9 @@ class Problem:
             Lane(
                 count=supply.count,
                 period_ns=supply.period_ns,
-                lag=stream.lag,
+                lag=stream.passed,
                 fragments=stream.quanta,
-                budget_ns=self.budget_ns(promise_ns, supply.size_bytes),
+                budget_ns=promise_ns - stream.links_ns,
             ),
             hopeful=hopeful,
         )
@@ -120,10 +127,6 @@ class Problem:
         if record.promise_ns is None:
             return ()
         return sharpest(self.lane(record, stream, hopeful=hopeful) for stream in record.streams.values())
-
-    def budget_ns(self, promise_ns: int, size_bytes: int) -> int:
-        """What a promise leaves for the broker."""
-        return promise_ns - self.setting.link_in.ns(size_bytes) - self.setting.link_out.ns(size_bytes)
 
 
 def refusal(objection: Objection, *, proved: bool) -> Nothing:

@@ -38,7 +38,7 @@ def seat(
         period_ns=ONE,
         lag=together.burst,
         fragments=together.quanta,
-        budget_ns=problem.budget_ns(record.promise_ns, together.size_bytes),
+        budget_ns=record.promise_ns - together.links_ns,
     )
     lane = laned(slowest, lane, hopeful=hopeful)
     lane = lane._replace(less_ns=lane.less_ns + lumps_ns)

@@ -9,9 +9,8 @@ use giusto_core::frame::{Frame, Hello, LIMIT_BYTES, VERSION};
 use giusto_core::id::Nanos;
 
 use super::Turner;
-use super::guarded::NAMES_BYTES;
 use crate::clock;
-use crate::hub::{ConnId, Hub};
+use crate::hub::{ConnId, Hub, NAMES_BYTES};
 use crate::server::listen::Listener;
 use crate::server::mailbox::Mailbox;
 use crate::server::{ServerConfig, StartError};

@@ -8,29 +8,32 @@
 //! 5. If any of that had something to do, the next turn begins at once: it may have more.
 //! 6. Else one **slice** of the rest, for `slice_ns`: what a turn does without guarded topics, in indivisible actions
 //!    with a look at the clock after each. An action is one call of the control plane, one read of at most 16 KiB, one
-//!    step, finding out who has got something, one write of at most 64 KiB and a message, one connection accepted, or what is due by the clock. The next slice goes on
-//!    where this one ends.
+//!    step, finding out who has got something, one write of at most 64 KiB and a message, one connection accepted, a portion
+//!    of what clients had that are gone, or what is due by the clock: 16 of each kind. The next slice goes on where this
+//!    one ends.
 //!
 //! So the rest makes a guarded message wait for one slice and one action at most, whatever it does.
 
+use giusto_core::effort::Effort;
 use giusto_core::id::Nanos;
 use rustix::event::epoll;
 
 use super::{BELL, LISTENERS, RETRIES_MAX, Turner, URGENT};
 use crate::clock;
-use crate::hub::ConnId;
+use crate::hub::{ConnId, NAMES_BYTES};
 use crate::server::sockets::Amount;
 
 /// Bytes of one read of the rest.
 const READ_BYTES: usize = 16 << 10;
 /// Bytes of one write of the rest, but for the frame that exceeds it.
 const WRITE_BYTES: usize = 64 << 10;
-/// Bytes of names that are written before guarded messages in one turn, to all clients together.
-pub(super) const NAMES_BYTES: usize = 4 << 10;
 /// Clients that have got something, beside those of the last step, before they are written to: all are gathered at once.
 const READY_FEW: usize = 64;
-/// Penalties that end at once.
-const PENALTIES_MAX: usize = 16;
+/// Penalties, probations, handshakes and last frames that end at once.
+const DUE_MAX: usize = 16;
+/// Work that is done at once for clients that are gone, and how often in a turn of the rest.
+const DEPARTURE_UNITS: usize = 256;
+const DEPARTURES_MAX: usize = 8;
 /// What is done for a listener at once.
 const AMOUNT: Amount = Amount { accepts: 1, datagrams: 16, bytes: READ_BYTES };
 
@@ -42,6 +45,8 @@ pub(super) enum Rest {
     Read,
     /// So many clients are tried again that had to wait.
     Retry(usize),
+    /// What clients that are gone had is given back, so many times.
+    Depart(usize),
     /// So many steps are left.
     Step(usize),
     /// Those are found who have got something.
@@ -96,8 +101,11 @@ impl Turner {
         let ready = std::mem::take(&mut self.urgent_ready);
         for &(token, flags) in &ready {
             let id = ConnId(token);
-            let portion = self.hub.portion_bytes(id).unwrap_or(READ_BYTES);
-            self.attend(clock::now(), id, flags, portion, || true);
+            match self.hub.portion_bytes(id) {
+                Some(portion) => drop(self.attend(clock::now(), id, flags, portion, || true)),
+                // On probation, or gone: it waits with the rest, however many others are to be watched otherwise first.
+                None => self.sockets.shift(id, false),
+            }
         }
         let count = ready.len();
         self.urgent_ready = ready;
@@ -126,6 +134,7 @@ impl Turner {
             let acted = match self.rest {
                 Rest::Read => self.read_next(now),
                 Rest::Retry(left) => left > 0 && !self.hub.is_deaf() && self.retry_next(now, left),
+                Rest::Depart(left) => left > 0 && self.hub.has_unfinished() && self.depart_next(left),
                 Rest::Step(left) => left > 0 && self.step_next(now, left),
                 Rest::Gather => self.hub.ready_count() + self.hub.queued_count() > 0 && self.gather_next(now),
                 Rest::Flush(left) => left > 0 && self.flush_next(now, left),
@@ -144,7 +153,8 @@ impl Turner {
     fn phase_after(&mut self, now: Nanos) -> Rest {
         match self.rest {
             Rest::Read => Rest::Retry(self.retries.min(RETRIES_MAX)),
-            Rest::Retry(_) => Rest::Step(self.steps_max(self.turn_steps(now))),
+            Rest::Retry(_) => Rest::Depart(DEPARTURES_MAX),
+            Rest::Depart(_) => Rest::Step(self.steps_max(self.turn_steps(now))),
             Rest::Step(_) => Rest::Gather,
             Rest::Gather => Rest::Flush(self.hub.dirty_count()),
             Rest::Flush(_) => Rest::End,
@@ -154,14 +164,14 @@ impl Turner {
 
     /// One call, one read, or one connection accepted.
     fn read_next(&mut self, now: Nanos) -> bool {
-        if self.run_call() {
+        if self.call_next() {
             return true;
         }
         while let Some((token, flags)) = self.ready.pop() {
             match token {
                 BELL => {
                     self.take_calls();
-                    if self.run_call() {
+                    if self.call_next() {
                         return true;
                     }
                 }
@@ -182,9 +192,20 @@ impl Turner {
         false
     }
 
+    /// One call, unless names have to go out before.
+    fn call_next(&mut self) -> bool {
+        !self.hub.owes_names() && self.run_call()
+    }
+
     fn retry_next(&mut self, now: Nanos, left: usize) -> bool {
         self.rest = Rest::Retry(left - 1);
         self.retry_one(now);
+        true
+    }
+
+    fn depart_next(&mut self, left: usize) -> bool {
+        self.rest = Rest::Depart(left - 1);
+        self.hub.finish_some(Effort::units(DEPARTURE_UNITS));
         true
     }
 
@@ -208,12 +229,16 @@ impl Turner {
     }
 
     fn end_rest(&mut self, now: Nanos) {
-        self.end(now, PENALTIES_MAX);
+        self.end(now, DUE_MAX);
         (self.rest, self.owes_rest) = (Rest::Read, false);
     }
 
     /// Whether the rest is in the midst of a turn, or has to take one.
     pub(super) fn is_rest_owed(&self) -> bool {
-        self.owes_rest || self.rest != Rest::Read || !self.ready.is_empty() || !self.calls.is_empty()
+        self.owes_rest
+            || self.rest != Rest::Read
+            || !self.ready.is_empty()
+            || !self.calls.is_empty()
+            || self.hub.has_unfinished()
     }
 }

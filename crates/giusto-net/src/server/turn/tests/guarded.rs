@@ -260,3 +260,92 @@ fn who_sends_its_messages_byte_by_byte_is_read_with_the_rest() {
     publisher.write_all(&message[sent..]).unwrap();
     rig.until("it is taken in", |turner| turner.hub.totals().ingested == 1);
 }
+
+#[test]
+fn who_is_on_probation_is_not_read_first_though_it_is_still_watched_there() {
+    let mut rig = Rig::tcp();
+    let (mut publisher, conn) = rig.client("publisher");
+    let guarded = guard(&mut rig, conn, LOOSE);
+    publisher.write_all(&controls(20)).unwrap();
+    await_urgent(&mut rig, 1);
+    rig.turner.read_urgent();
+    assert_eq!(rig.turner.hub.portion_bytes(conn), None);
+    publisher.write_all(&messages(guarded, 1, b"x")).unwrap();
+    await_urgent(&mut rig, 1);
+    rig.turner.read_urgent();
+    assert_eq!(rig.turner.hub.totals().ingested, 0);
+    rig.turner.look_urgent();
+    assert!(rig.turner.urgent_ready.is_empty());
+    rig.until("it is read with the rest", |turner| turner.hub.totals().ingested == 1);
+}
+
+#[test]
+fn the_end_of_a_client_takes_as_many_slices_as_it_has_portions() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (publisher, conn) = rig.client("publisher");
+    guard(&mut rig, conn, LOOSE);
+    for n in 0..1_000 {
+        rig.turner.hub.subscribe(conn, &format!("a/{n}"), None, &Need::default()).unwrap();
+    }
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    drop(publisher);
+    await_urgent(&mut rig, 1);
+    rig.turner.read_urgent();
+    let mut slices = 0;
+    while rig.turner.hub.has_unfinished() {
+        rig.turner.turn(true, Nanos::MAX);
+        slices += 1;
+    }
+    assert!(slices >= 1_000 / 16);
+    let gone = |turner: &mut Turner| turner.hub.connect(conn, "publisher", None).is_err();
+    assert!(gone(&mut rig.turner) && rig.turner.hub.connections().is_empty());
+}
+
+/// The notice that a topic has a name of 200 bytes.
+fn name(number: u8) -> Vec<u8> {
+    let name = vec![b'n'; 200];
+    [&b"\x83\xa2op\xa7topicis\xa6number"[..], &[number], b"\xa4name\xd9\xc8", &name].concat()
+}
+
+#[test]
+fn calls_wait_while_more_names_wait_than_a_turn_writes() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (_subscriber, reader) = rig.client("subscriber");
+    let (_publisher, conn) = rig.client("publisher");
+    guard(&mut rig, conn, LOOSE);
+    // Names go first when the handshake is out.
+    rig.turner.hub.mark(reader);
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    rig.turner.mailbox.open();
+    for number in 0..100 {
+        rig.turner.mailbox.tell(move |hub, now| hub.send(now, reader, &name(number)).unwrap()).unwrap();
+    }
+    let (mut held, mut left) = (0, 100);
+    rig.until("the bell is heard", |turner| !turner.calls.is_empty());
+    while left > 0 {
+        let owed = rig.turner.hub.owes_names();
+        left = rig.turner.calls.len();
+        rig.turner.turn(true, Nanos::MAX);
+        if owed {
+            assert_eq!(rig.turner.calls.len(), left);
+            held += 1;
+        }
+    }
+    // Of 25 KB, 3 wait at once: so many times a write came before the next call.
+    assert!(held >= 7, "{held}");
+}
+
+#[test]
+fn nobody_waits_for_the_names_of_a_client_that_does_not_read() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let stuck = rig.bare_client("stuck");
+    let (_publisher, conn) = rig.client("publisher");
+    guard(&mut rig, conn, LOOSE);
+    let mut hello = Vec::new();
+    rig.turner.hub.fill(0, stuck, &mut hello, usize::MAX);
+    (0..100).for_each(|number| rig.turner.hub.send(0, stuck, &name(number)).unwrap());
+    assert!(rig.turner.hub.owes_names());
+    rig.until("it is found out", |turner| !turner.hub.owes_names());
+    rig.turner.hub.send(0, stuck, &name(100)).unwrap();
+    assert!(!rig.turner.hub.owes_names());
+}

@@ -1,0 +1,176 @@
+"""How long a message may take on the link of a client, behind all else that goes there: (N1) with one level.
+
+A link carries b and then at most Σσ + t·ΣU in a time t, first come first served. As long as ΣU <= 1 a message
+is through at most b + Σσ after it came, its own time included. Towards the broker a client sends its flows,
+as they are policed, and acknowledges what it gets. Towards a client go the guarded topics that it receives,
+and the credits of its own flows. They have been in the broker for at most as long as was promised: that is
+their jitter. Before them may lie what the rest has put into the client's socket: the broker keeps it short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from giusto.guarantee.blocking import OTHER_BYTES_MIN, OTHERS_BYTES_MAX, PROBATION_NS
+from giusto.guarantee.fixed import ONE, ceil_div, parts
+from giusto.guarantee.model import LinkTerms, Setting
+from giusto.guarantee.record import Record
+from giusto.guarantee.stream import CREDIT_BYTES, Stream
+
+SEGMENT_BYTES = 1_428
+SEGMENT_OVERHEAD_BYTES = 110
+"""TCP with time stamps over IPv6 in Ethernet frames of 1,500 bytes, with preamble and gap."""
+SOCKET_BYTES = 262_144
+"""What the kernel keeps in a socket whose send buffer is SEND_BUFFER_BYTES: it takes twice of that."""
+ROOM_BYTES = 131_072
+"""Of that what small messages leave at least."""
+UNPROMISED_NS = 10_000_000_000
+"""For how long messages may be in the broker of a topic whose last promise has just ended."""
+LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
+"""The time on a link that carries less than it is given."""
+
+
+def segments(size_bytes: int) -> int:
+    """How many a frame of the bus is cut into."""
+    return max(1, ceil_div(size_bytes, SEGMENT_BYTES))
+
+
+def wire_bytes(size_bytes: int) -> int:
+    """A frame of the bus on the wire."""
+    return size_bytes + segments(size_bytes) * SEGMENT_OVERHEAD_BYTES
+
+
+def answer_bytes(size_bytes: int) -> int:
+    """What acknowledges it."""
+    return segments(size_bytes) * SEGMENT_OVERHEAD_BYTES
+
+
+OTHERS_WIRE_BYTES = OTHERS_BYTES_MAX // OTHER_BYTES_MIN * wire_bytes(OTHER_BYTES_MIN)
+"""What a client may send beside its messages in 100 ms."""
+
+
+class Carried:
+    """What one link carries: Σσ in bytes and ΣU in bytes per ns, both in parts of ONE."""
+
+    def __init__(self) -> None:
+        self.burst = 0
+        self.rate = 0
+
+    def add(self, stream: Stream, size_bytes: int, jitter_ns: int, sign: int) -> None:
+        """So many bytes for each message of a flow that has been on its way for up to `jitter_ns`."""
+        supply = stream.supply
+        passed = stream.passed + jitter_ns * supply.count
+        self.burst += sign * parts(passed * size_bytes, supply.period_ns)
+        self.rate += sign * parts(supply.count * size_bytes, supply.period_ns)
+
+    def through_ns(self, link: LinkTerms, before_bytes: int, beside_rate: int = 0) -> int:
+        """b + Σσ on this link, and its delay; `LONGEST_NS` if it carries less than comes."""
+        if link.bits_per_second == 0:
+            return link.delay_ns
+        if (self.rate + beside_rate) * 8_000_000_000 > link.bits_per_second * ONE:
+            return LONGEST_NS
+        bits = (self.burst + before_bytes * ONE) * 8
+        return link.delay_ns + ceil_div(bits * 1_000_000_000, link.bits_per_second * ONE)
+
+
+class Links:
+    """What goes over the links of all clients, in and out; nothing is kept if all are as fast as memory."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.is_limited = setting.link_in.bits_per_second > 0 or setting.link_out.bits_per_second > 0
+        self.into: dict[str, Carried] = {}
+        self.out: dict[str, Carried] = {}
+        self.topics: dict[str, set[str]] = {}
+
+    def settled(self, records: Mapping[str, Record], after: Mapping[str, Record]) -> Mapping[str, Record]:
+        """Records that take the place of others, with their links, and all whose links change with them."""
+        if not self.is_limited:
+            return after
+        touched: set[str] = set()
+        for name, record in after.items():
+            before = records.get(name) or Record(name)
+            self.count(before, -1)
+            self.count(record, 1)
+            touched.update(parties(before), parties(record))
+        names = dict.fromkeys([*after, *sorted(set().union(*(self.topics.get(one, ()) for one in touched)))])
+        return {name: self.linked(after.get(name) or records[name]) for name in names}
+
+    def count(self, record: Record, sign: int) -> None:
+        """What a topic brings to the links of all who have to do with it."""
+        jitter_ns = UNPROMISED_NS if record.promise_ns is None else record.promise_ns
+        for client, stream in record.streams.items():
+            frame_bytes = stream.frame_bytes
+            credit_bytes = answer_bytes(frame_bytes) + wire_bytes(CREDIT_BYTES)
+            into, out = self.of(client)
+            into.add(stream, wire_bytes(frame_bytes) + answer_bytes(CREDIT_BYTES), 0, sign)
+            out.add(stream, credit_bytes, jitter_ns, sign)
+            for receiver in receivers(record):
+                into, out = self.of(receiver)
+                out.add(stream, wire_bytes(frame_bytes), jitter_ns, sign)
+                into.add(stream, answer_bytes(frame_bytes), jitter_ns, sign)
+        for client in parties(record):
+            known = self.topics.setdefault(client, set())
+            known.add(record.name) if sign > 0 else known.discard(record.name)
+
+    def of(self, client: str) -> tuple[Carried, Carried]:
+        """Both links of a client."""
+        return self.into.setdefault(client, Carried()), self.out.setdefault(client, Carried())
+
+    def linked(self, record: Record) -> Record:
+        """A record whose streams have the times on their links; the same one if nothing is different."""
+        out_ns = max((self.out_ns(one.client) for one in record.demands.values()), default=None)
+        if out_ns is None:
+            out_ns = self.setting.link_out.delay_ns
+        streams = {
+            client: with_links(stream, (self.into_ns(client), out_ns))
+            for client, stream in record.streams.items()
+        }
+        if all(streams[client] is stream for client, stream in record.streams.items()):
+            return record
+        return record.with_streams(streams)
+
+    def into_ns(self, client: str) -> int:
+        """From a publisher to the broker."""
+        rate = parts(OTHERS_WIRE_BYTES, PROBATION_NS)
+        return self.of(client)[0].through_ns(self.setting.link_in, 2 * OTHERS_WIRE_BYTES, rate)
+
+    def out_ns(self, client: str) -> int:
+        """From the broker to a subscriber, behind all that its socket may hold."""
+        return self.of(client)[1].through_ns(self.setting.link_out, wire_bytes(SOCKET_BYTES))
+
+    def overloaded(self, records: Iterable[Record]) -> str | None:
+        """What no bound exists for, in words, because of a link that something was promised over."""
+        for record in records:
+            for client in record.streams:
+                if self.into_ns(client) >= LONGEST_NS:
+                    return f"{client} offers more than guarantee.link_bandwidth_in carries"
+            for demand in record.demands.values():
+                if self.out_ns(demand.client) >= LONGEST_NS:
+                    return f"{demand.client} is to receive more than guarantee.link_bandwidth_out carries"
+                if self.is_crowded(demand.client):
+                    return f"more may come at once for {demand.client} than its socket is sure to hold"
+        return None
+
+    def is_crowded(self, client: str) -> bool:
+        """Whether a socket may be full though its client reads."""
+        is_slow = self.setting.link_out.bits_per_second > 0
+        return is_slow and self.of(client)[1].burst > ROOM_BYTES * ONE
+
+
+def with_links(stream: Stream, links: tuple[int, int]) -> Stream:
+    """A stream with these times; the same one if it has them."""
+    return stream if stream.links == links else replace(stream, links=links)
+
+
+def receivers(record: Record) -> set[str]:
+    """Who gets the messages of a guarded topic."""
+    known = record.allotted.receivers if record.allotted else frozenset[str]()
+    return {*known, *(demand.client for demand in record.demands.values())}
+
+
+def parties(record: Record) -> Iterator[str]:
+    """Whoever publishes on a topic or gets its messages."""
+    yield from record.streams
+    yield from receivers(record)

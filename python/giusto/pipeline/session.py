@@ -1,0 +1,194 @@
+"""Which Spark session this process uses: one, quiet, embedded unless told otherwise."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from giusto.errors import InvalidInput, SparkFailed
+from giusto.pipeline.prerequisites import require_spark
+from giusto.pipeline.scratch import Scratch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "local[*]"
+MASTERS = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*\d+)?\])?|(spark|k8s)://\S+|yarn")
+LOG = "jvm.log"
+JVM_OPTIONS = "-XX:+UseParallelGC -XX:-UsePerfData -Dlog4j2.configurationFile={log} -Djava.io.tmpdir={folder}"
+LOG_SETTINGS = """\
+status = error
+appender.err.type = Console
+appender.err.name = err
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+appender.err.layout.pattern = %d %p %c: %m%n%ex
+rootLogger.level = error
+rootLogger.appenderRef.err.ref = err
+"""
+
+# For jobs that are short or leave the work to Python: compiling well would take longer than it saves.
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+_scratch: Scratch | None = None
+_interrupted: Any = None  # what Ctrl-C did before PySpark had it cancel jobs
+
+
+def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """The session of this process; it is started if there is none, which takes some seconds.
+
+    `master` is `local[*]` unless given: also `local[4]`, `spark://host:7077`, `yarn` or `k8s://…`. A session
+    that runs already, also one that was not made here, is used as it is: another master is refused then, and
+    `settings` of Spark are for one that is started.
+    """
+    if master is not None and not MASTERS.fullmatch(master):
+        raise InvalidInput("master", master, "local[*], local[4], spark://host:port, yarn or k8s://host:port")
+    require_spark()
+    running = active()
+    if running is None:
+        return started(MASTER if master is None else master, settings or {})
+    uses = running.sparkContext.master
+    if master is not None and master != uses:
+        raise InvalidInput("master", master, f"{uses}, which this process uses already")
+    return running
+
+
+def active() -> SparkSession | None:
+    """The session that runs in this process, if one does."""
+    with quiet_imports():
+        from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    alive = found is not None and getattr(found.sparkContext, "_jsc", None) is not None
+    return found if alive else None
+
+
+def started(master: str, settings: Mapping[str, str]) -> SparkSession:
+    """A new session with a JVM of its own."""
+    global _scratch, _interrupted
+    with quiet_imports():
+        from pyspark.sql import SparkSession
+
+    _scratch, _interrupted = Scratch(), signal.getsignal(signal.SIGINT)
+    folder = _scratch.path
+    prepare_environment(master)
+    builder = SparkSession.builder.master(master).appName("giusto")
+    for name, value in {**defaults(master, folder), **settings}.items():
+        builder = builder.config(name, value)
+    atexit.register(stop)
+    try:
+        with stderr_to(folder / LOG):
+            return builder.getOrCreate()
+    except Exception as error:
+        problem = f"{error}\n{tail(folder / LOG)}".strip()
+        stop()
+        raise SparkFailed(f"it does not start with master {master}: {problem}") from error
+
+
+def stop() -> None:
+    """End the session that was started here, with its JVM, and remove what it kept; again does nothing."""
+    global _scratch
+    if _scratch is None:
+        return
+    atexit.unregister(stop)
+    with suppress(Exception):  # a JVM that is gone cannot be told to stop
+        end_session()
+    with suppress(Exception):
+        end_jvm()
+    if threading.current_thread() is threading.main_thread() and _interrupted is not None:
+        signal.signal(signal.SIGINT, _interrupted)
+    _scratch.remove()
+    _scratch = None
+
+
+def end_session() -> None:
+    """Stop what the session runs."""
+    running = active()
+    if running is not None:
+        running.stop()
+
+
+def end_jvm() -> None:
+    """Close the JVM's standard input, at which it ends, and let the next session start another."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None
+    with suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()
+        process.wait(timeout=30)
+
+
+def defaults(master: str, folder: Path) -> dict[str, str]:
+    """Settings for a few cores and short jobs; figures behind them are in the guide."""
+    log = folder / "log4j2.properties"
+    log.write_text(LOG_SETTINGS, encoding="utf-8")
+    found = {
+        "spark.driver.defaultJavaOptions": JVM_OPTIONS.format(log=log, folder=folder),
+        "spark.local.dir": str(folder),
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.worker.faulthandler.enabled": "true",
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.files.maxPartitionBytes": "32m",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(min(8, max(2, os.cpu_count() or 2))),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return found
+
+
+def prepare_environment(master: str) -> None:
+    """Let workers run the same Python; keep an embedded Spark off the network."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+@contextmanager
+def quiet_imports() -> Iterator[None]:
+    """PySpark warns at import about the versions of others, which the extra has settled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def stderr_to(path: Path) -> Iterator[None]:
+    """Whatever is started meanwhile writes its standard error to a file, for as long as it lives."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    log = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    try:
+        os.dup2(log, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(log)
+
+
+def tail(path: Path, lines: int = 10) -> str:
+    """The last lines of a log."""
+    with suppress(OSError):
+        return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    return ""
