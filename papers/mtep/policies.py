@@ -16,6 +16,7 @@ from .setting import BASELINES, EXPIRIES, OWN_EXPIRY, PAPER_NAMES, Figures, Sett
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 Runs = Mapping[Setting, Figures]
@@ -145,11 +146,17 @@ def draw(tables: Mapping[str, Table]) -> Figure:
     """Above: every topology. Below: MTEP over the others, against the published ratios."""
     figure, panels = drawing.canvas(2, 2, high=3.1)
     topologies(panels[0], tables["policies"], "success_percent", "success rate, %")
-    topologies(panels[1], tables["policies"], "earning", "total earning")
+    topologies(panels[1], tables["policies"], "earning", "total earning, thousands")
+    in_thousands(panels[1].yaxis)
     for axes, metric in zip(panels[2:], METRICS, strict=True):
         compared(axes, tables["ratios"], metric)
     drawing.shared_legend(figure, panels[2:], columns=4)
     return figure
+
+
+def in_thousands(axis: Axis) -> None:
+    """Large numbers are easier to read so."""
+    axis.set_major_formatter(lambda value, _: f"{value / 1000:g}")
 
 
 def topologies(axes: Axes, table: Table, column: str, unit: str) -> None:
@@ -175,7 +182,7 @@ def compared(axes: Axes, table: Table, metric: str) -> None:
             [table.column(column, policy=name, **where)[0] for name in names]
             for column in ("lower_quartile", "median", "upper_quartile")
         ]
-        drawn = [place + 0.22 * (shift - 1) for place in range(len(names))]
+        drawn = [place + 0.24 * shift - 0.12 for place in range(len(names))]
         lower, middle, upper = quartiles
         reach = [[b - a for a, b in zip(lower, middle, strict=True)], [0.0] * len(names)]
         reach[1] = [min(b, 1e3) - a for a, b in zip(middle, upper, strict=True)]
@@ -184,7 +191,7 @@ def compared(axes: Axes, table: Table, metric: str) -> None:
         )
     places = [float(place) for place in range(len(BASELINES))]
     published = [PUBLISHED[policy, metric] for policy in BASELINES]
-    drawing.published_points(axes, places, published, "published")
+    drawing.published_points(axes, [place - 0.36 for place in places], published, "published")
     axes.set_yscale("log")
     axes.set_yticks([1, 2, 3, 5, 10, 20], ["1", "2", "3", "5", "10", "20"])
     axes.minorticks_off()

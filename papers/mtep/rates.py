@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from giusto.papers import Findings, Table, Trial, Value, drawing
 
+from .policies import in_thousands
 from .policies import setting as policy_setting
 from .setting import BASELINES, EXPIRIES, OWN_EXPIRY, PAPER_NAMES, Setting, all_figures, spread
 
@@ -79,11 +80,12 @@ def curve(table: Table, policy: str, column: str) -> list[float]:
 def draw(tables: Mapping[str, Table]) -> Figure:
     """Fig. 8: means; bands are the standard deviation over topologies."""
     figure, panels = drawing.canvas(1, 2, high=3.4)
-    for axes, what, unit in zip(panels, ("success", "earning"), ("success rate, %", "total earning"), strict=True):
+    for axes, what, unit in zip(panels, ("success", "earning"), ("success rate, %", "total earning, thousands"), strict=True):
         panel(axes, tables["rates"], what)
         title = f"Fig. 8: {'success rate' if what == 'success' else 'total earning'}"
         drawing.label(axes, title=title, x="messages per minute and publisher", y=unit, legend=False)
     panels[0].set_ylim(0, 101)
+    in_thousands(panels[1].yaxis)
     drawing.shared_legend(figure, panels, columns=5)
     return figure
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from giusto.papers import Findings, Table, Trial, Value, drawing
 
-from .policies import PUBLISHED
+from .policies import PUBLISHED, in_thousands
 from .setting import BASELINES, PAPER_NAMES, READINGS, Figures, Setting, all_figures
 from .weights import EARNING, SUCCESS
 
@@ -76,7 +76,8 @@ def draw(tables: Mapping[str, Table]) -> Figure:
     figure, panels = drawing.canvas(1, 3, wide=3.9, high=4.2, sharey=True)
     table = tables["readings"]
     own(panels[0], table, "success", SUCCESS, "success rate of MTEP, %")
-    own(panels[1], table, "earning", EARNING, "total earning of MTEP")
+    own(panels[1], table, "earning", EARNING, "total earning of MTEP, thousands")
+    in_thousands(panels[1].xaxis)
     against(panels[2], table)
     places = range(len(table.rows))
     panels[0].set_yticks(places, table.column("what"))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from giusto.papers import Findings, Table, Trial, Value, drawing
 
+from .policies import in_thousands
 from .setting import Figures, Setting, all_figures
 
 if TYPE_CHECKING:
@@ -107,12 +108,13 @@ def going_together(row: list[Figures]) -> float:
 def draw(tables: Mapping[str, Table]) -> Figure:
     """Fig. 9: means over topologies, and the published range."""
     figure, panels = drawing.canvas(1, 2, high=3.4)
-    published = (("success", SUCCESS, "success rate, %"), ("earning", EARNING, "total earning"))
+    published = (("success", SUCCESS, "success rate, %"), ("earning", EARNING, "total earning, thousands"))
     for axes, (what, limits, unit) in zip(panels, published, strict=True):
         panel(axes, tables["weights"], what)
         axes.axhspan(*limits, color="black", alpha=0.08, zorder=0, label="published range")
         title = f"Fig. 9: {'success rate' if what == 'success' else 'total earning'}"
         drawing.label(axes, title=title, x="weight of the expected earning", y=unit, legend=False)
+    in_thousands(panels[1].yaxis)
     drawing.shared_legend(figure, panels, columns=5)
     return figure
 
