@@ -23,7 +23,6 @@ PROGRAMS = {
     "callback": "bus.subscribe('t', callback=lambda message: came.set())",
     "handler": "bus.advertise('u', on_matched=lambda event: came.set()); bus.subscribe('u')",
     "slow callback": "bus.subscribe('t', callback=lambda message: (came.set(), time.sleep(0.003)))",
-    "report": "bus.subscribe('t'); bus.on_report(lambda reports: came.set(), every='1ms')",
     "own thread": """
 sub = bus.subscribe('t')
 def receive():

@@ -50,7 +50,7 @@ class Dispatcher(threading.Thread):
         wait_ns = 1_000_000_000 if due_ns is None else max(0, due_ns - self._native.now)
         announced = self._native.wait_announced(min(wait_ns, 1_000_000_000))
         bus = self._bus()
-        if bus is None or (bus._closing.is_set() and not announced):
+        if bus is None:
             return False
         for key in announced:
             dispatch(bus, key)
