@@ -214,7 +214,7 @@ class Book:
         """How long a message may be on its way to the broker."""
         if not self.links.is_limited:
             return self.setting.link_in.delay_ns
-        return max((self.links.into_ns(client) for client, own in self.flows.items() if own), default=0)
+        return max((self.links.into_ns(client) for client in self.flows), default=0)
 
     def swap(self, after: Mapping[str, Record], rest: Rest) -> None:
         """Put these records in the place of those of the same names."""
@@ -246,13 +246,20 @@ class Book:
             other = after.streams.get(client)
             if other is None or not stays:
                 self.load.drop(before, stream)
-                self.flows[client].discard(before.name)
+                self.forget(client, before.name)
             elif other is not stream:
                 self.load.exchange(after, stream, other)
         for client, stream in after.streams.items():
             if client not in before.streams or not stays:
                 self.load.put(after, stream)
                 self.flows.setdefault(client, set()).add(after.name)
+
+    def forget(self, client: str, topic: str) -> None:
+        """A client does not publish on a topic any more; nothing is kept of who publishes nothing."""
+        own = self.flows[client]
+        own.remove(topic)
+        if not own:
+            del self.flows[client]
 
 
 def is_another(before: Record, after: Record) -> bool:

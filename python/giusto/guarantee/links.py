@@ -74,6 +74,10 @@ class Carried:
         return link.delay_ns + ceil_div(bits * 1_000_000_000, link.bits_per_second * ONE)
 
 
+NOTHING = Carried()
+"""On the links of who has to do with no topic."""
+
+
 class Links:
     """What goes over the links of all clients, in and out; nothing is kept if all are as fast as memory."""
 
@@ -94,6 +98,7 @@ class Links:
             self.count(before, -1)
             self.count(record, 1)
             touched.update(parties(before), parties(record))
+        self.forget(touched)
         names = dict.fromkeys([*after, *sorted(set().union(*(self.topics.get(one, ()) for one in touched)))])
         return {name: self.linked(after.get(name) or records[name]) for name in names}
 
@@ -103,20 +108,28 @@ class Links:
         for client, stream in record.streams.items():
             frame_bytes = stream.frame_bytes
             credit_bytes = answer_bytes(frame_bytes) + wire_bytes(CREDIT_BYTES)
-            into, out = self.of(client)
+            into, out = self.both(client)
             into.add(stream, wire_bytes(frame_bytes) + answer_bytes(CREDIT_BYTES), 0, sign)
             out.add(stream, credit_bytes, jitter_ns, sign)
             for receiver in receivers(record):
-                into, out = self.of(receiver)
+                into, out = self.both(receiver)
                 out.add(stream, wire_bytes(frame_bytes), jitter_ns, sign)
                 into.add(stream, answer_bytes(frame_bytes), jitter_ns, sign)
         for client in parties(record):
             known = self.topics.setdefault(client, set())
             known.add(record.name) if sign > 0 else known.discard(record.name)
 
-    def of(self, client: str) -> tuple[Carried, Carried]:
-        """Both links of a client."""
+    def both(self, client: str) -> tuple[Carried, Carried]:
+        """Both links of a client, to be counted on."""
         return self.into.setdefault(client, Carried()), self.out.setdefault(client, Carried())
+
+    def forget(self, clients: Iterable[str]) -> None:
+        """Nothing is kept of those that have to do with no topic any more."""
+        for client in clients:
+            if not self.topics[client]:
+                del self.topics[client]
+                self.into.pop(client, None)
+                self.out.pop(client, None)
 
     def linked(self, record: Record) -> Record:
         """A record whose streams have the times on their links; the same one if nothing is different."""
@@ -134,11 +147,11 @@ class Links:
     def into_ns(self, client: str) -> int:
         """From a publisher to the broker."""
         rate = parts(OTHERS_WIRE_BYTES, PROBATION_NS)
-        return self.of(client)[0].through_ns(self.setting.link_in, 2 * OTHERS_WIRE_BYTES, rate)
+        return self.into.get(client, NOTHING).through_ns(self.setting.link_in, 2 * OTHERS_WIRE_BYTES, rate)
 
     def out_ns(self, client: str) -> int:
         """From the broker to a subscriber, behind all that its socket may hold."""
-        return self.of(client)[1].through_ns(self.setting.link_out, wire_bytes(SOCKET_BYTES))
+        return self.out.get(client, NOTHING).through_ns(self.setting.link_out, wire_bytes(SOCKET_BYTES))
 
     def overloaded(self, records: Iterable[Record]) -> str | None:
         """What no bound exists for, in words, because of a link that something was promised over."""
@@ -156,7 +169,7 @@ class Links:
     def is_crowded(self, client: str) -> bool:
         """Whether a socket may be full though its client reads."""
         is_slow = self.setting.link_out.bits_per_second > 0
-        return is_slow and self.of(client)[1].burst > ROOM_BYTES * ONE
+        return is_slow and self.out.get(client, NOTHING).burst > ROOM_BYTES * ONE
 
 
 def with_links(stream: Stream, links: tuple[int, int]) -> Stream:
