@@ -42,7 +42,7 @@ def urgent_waits_ms(order: Sequence[int], messages: int) -> list[float]:
 
 def measure(trial: Trial) -> Findings:
     """The printed order, flows of lower priority first, and ours."""
-    messages = trial.pick(5, 50)
+    messages = trial.pick(3, 8)
     moves = ports.reconfiguration(OLD, NEW)
     assert isinstance(moves, list)
     printed = urgent_waits_ms([0, 1], messages)

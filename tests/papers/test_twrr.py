@@ -30,7 +30,7 @@ COMPUTED = {
     "theorem2-example-true": twrr.response([4, 3, 2], [3] * 3, 0, 1, Fraction(4, 27), 1),
     "overload-true": twrr.response([1], [2], 0, 1, Fraction(1, 2), 1),
 }
-READINGS = {"theta-six", "mean-4-weights", "mean-falls-busy"}
+READINGS = {"theta-six", "mean-others", "mean-falls-busy"}
 
 
 def test_every_correction_is_computed_here_or_a_reading() -> None:
