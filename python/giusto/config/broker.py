@@ -57,6 +57,7 @@ class Guarantee:
     """What promises rest on, and how long they are kept for who is away. A bandwidth of 0 is unlimited."""
 
     calibration: str | None = None
+    any_machine: bool = False
     store: str | None = None
     tolerance_ns: int = 5_000_000
     reserve_ns: int = 60_000_000_000
