@@ -22,7 +22,7 @@ _log = logging.getLogger("giusto.broker")
 
 
 def restore(guarded: Guarded, desk: Desk, keeping: Keeping, kept: Sequence[Kept], until_ns: int) -> int:
-    """Count all that was kept, until then unless its clients come back; how many needs and offers that are."""
+    """Count all that was kept, until then unless its clients come back; how many needs and offers it is."""
     offers: list[Flow] = []
     needs = 0
     for one in kept:
