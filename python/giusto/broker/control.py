@@ -72,8 +72,9 @@ class Control:
         reserve_ns = config.guarantee.reserve_ns
         desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns, clock)
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
+        self.restored = 0
         if store is not None:
-            restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)
+            self.restored = restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)
             for remark in store.remarks:
                 _log.warning("%s", remark)
         self._requests = Requests(

@@ -21,9 +21,10 @@ from giusto.errors import GiustoError, InvalidInput, Refused
 _log = logging.getLogger("giusto.broker")
 
 
-def restore(guarded: Guarded, desk: Desk, keeping: Keeping, kept: Sequence[Kept], until_ns: int) -> None:
-    """Count all that was kept, until then unless its clients come back."""
+def restore(guarded: Guarded, desk: Desk, keeping: Keeping, kept: Sequence[Kept], until_ns: int) -> int:
+    """Count all that was kept, until then unless its clients come back; how many needs and offers it is."""
     offers: list[Flow] = []
+    needs = 0
     for one in kept:
         try:
             match one:
@@ -31,12 +32,15 @@ def restore(guarded: Guarded, desk: Desk, keeping: Keeping, kept: Sequence[Kept]
                     guarded.keep_share(one.topic, one.share)
                 case KeptNeed():
                     guarded.contracts.add(_contract(one, until_ns))
+                    needs += 1
                 case KeptOffer():
                     offers.append(_flow(one))
         except GiustoError as error:
             _log.warning("a contract that was kept is left out: %s", error)
-    for flow in _restored(desk, offers, until_ns):
+    lost = _restored(desk, offers, until_ns)
+    for flow in lost:
         keeping.give_up(flow.publisher, flow.topic)
+    return needs + len(offers) - len(lost)
 
 
 def _restored(desk: Desk, offers: list[Flow], until_ns: int) -> list[Flow]:

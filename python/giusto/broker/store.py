@@ -17,6 +17,7 @@ from typing import IO
 from giusto.broker.leaves import rows_in
 from giusto.broker.rows import Kept, Row, kept_in, row_of
 from giusto.broker.salvage import Salvaged, row_in, salvage
+from giusto.contract import show_ns
 from giusto.errors import InvalidInput, NotKept
 
 SCHEMA = 1
@@ -44,6 +45,7 @@ class Store:
     def __init__(self, path: str | Path, *, alone: bool = False) -> None:
         self.path = Path(path)
         self.remarks: list[str] = []
+        self.is_new = not self.path.exists()
         self._lock = self._claim() if alone else None
         self._database = self._open()
 
@@ -64,6 +66,12 @@ class Store:
     def change(self, added: Sequence[Kept], gone: Iterable[str]) -> None:
         """Keep some values, and forget what is kept under some names; all of it, or raises `NotKept`."""
         self._write([row_of(kept) for kept in added], list(gone))
+
+    def remark(self, restored: int, reserve_ns: int) -> str:
+        """What a broker says at start of a store from which so much was restored."""
+        found = f"{restored} restored, waiting {show_ns(reserve_ns)} for their clients"
+        empty = "new, empty" if self.is_new else "none restored"
+        return f"contracts kept in {self.path.absolute()}: {found if restored else empty}"
 
     def close(self) -> None:
         """Close the file."""

@@ -10,8 +10,8 @@ from giusto.guarantee.model import LinkTerms, Setting
 
 def costs_of(config: BrokerConfig) -> Costs:
     """The costs of the calibration that the configuration names; else the defaults."""
-    path = config.guarantee.calibration
-    return Costs() if path is None else load(path)
+    terms = config.guarantee
+    return Costs() if terms.calibration is None else load(terms.calibration, any_machine=terms.any_machine)
 
 
 def setting_of(config: BrokerConfig, costs: Costs) -> Setting:

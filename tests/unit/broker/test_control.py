@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from recording import Bench
 
-from giusto import errors
+from giusto import _core, errors
 from giusto.broker import requests as requests_module
 from giusto.broker import topics as topics_module
 from giusto.broker import views as views_module
@@ -16,6 +16,7 @@ from giusto.broker.address import client_address, host_of, main_address, udp_por
 from giusto.broker.exchange import failed
 from giusto.broker.verdicts import UNASKED
 from giusto.config import BrokerConfig, Limits
+from giusto.config.broker import SHARES_READ
 from giusto.errors import FilterSyntax, GiustoError, InvalidInput
 from giusto.protocol import (
     Advertise,
@@ -367,6 +368,31 @@ def test_a_share_can_be_changed_while_the_topic_runs() -> None:
     assert bench.ask(1, Allot(id=2, topic="a", share=ShareTerms(weight=5))) == [Done(id=2)]
     assert bench.plane.engine.views()["shares"][0].weight == 5
     assert str(raised(bench.ask(1, Allot(id=3, topic="b", share=ShareTerms()))[0])) == "unknown topic b"
+
+
+@pytest.mark.parametrize(
+    ("policy", "share", "expected"),
+    [
+        ("twrr", ShareTerms(rate=5), "rate = 5: expected weight, which is what twrr reads"),
+        ("smooth", ShareTerms(weight=2, period_ns=9), "period_ns = 9: expected weight, which"),
+        ("fair", ShareTerms(weight=5), "weight = 5: expected rate or virtual_deadline, which"),
+        ("edf", ShareTerms(weight=5), "weight = 5: expected period_ns or deadline_ns, which"),
+    ],
+)
+def test_a_share_that_the_policy_does_not_read_is_refused(
+    policy: str, share: ShareTerms, expected: str
+) -> None:
+    bench = Bench(BrokerConfig(input=policy))
+    bench.client(1)
+    bench.ask(1, Advertise(id=1, topic="a"))
+    error = raised(bench.ask(1, Allot(id=2, topic="a", share=share))[0])
+    assert isinstance(error, InvalidInput)
+    assert expected in str(error)
+    assert bench.control.registry.topics["a"].share == ShareTerms()
+
+
+def test_every_input_policy_says_which_share_it_reads() -> None:
+    assert set(SHARES_READ) == {name for name, _ in _core.input_policies()}
 
 
 def test_losses_go_to_whom_they_concern() -> None:

@@ -110,7 +110,9 @@ def too_much(seats: Sequence[Seat], ahead: int = 0) -> Nothing | None:
     for seat in seats:
         parts = [part_needed(lane, ahead) for lane in seat.lanes]
         if None in parts:
-            sentence = f"{seat.topic}: its promise is shorter than what no share can change"
+            sentence = (
+                f"{seat.topic}: its promise is shorter than the delays that are the same whatever the shares"
+            )
             return Nothing(True, sentence, seat.topic)
         total += seat.cost_ns * max((part for part in parts if part is not None), default=Fraction(0))
     if total > 1:
