@@ -57,8 +57,14 @@ def traffic(scenario: Scenario, granted: Collection[int], changed: Changed = UNC
             subscribers[topic].append(needed.client)
             if needed.need.max_latency_ns is not None:
                 latency_ns = changed.max_latency_ns.get(number, needed.need.max_latency_ns)
-                key = f"need[{number}]"
-                demands.append(Demand(key=key, client=needed.client, topic=topic, max_latency_ns=latency_ns))
+                demand = Demand(
+                    key=f"need[{number}]",
+                    client=needed.client,
+                    topic=topic,
+                    max_latency_ns=latency_ns,
+                    pattern=needed.pattern,
+                )
+                demands.append(demand)
     guarded = dict.fromkeys(demand.topic for demand in demands)
     subscriptions = {topic: len(clients) for topic, clients in subscribers.items()}
     return Traffic(
