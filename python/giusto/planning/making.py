@@ -10,6 +10,7 @@ from functools import cached_property
 from giusto.errors import Nearest, milliseconds
 from giusto.guarantee.book import Book
 from giusto.guarantee.forgiving import meeting_ns
+from giusto.guarantee.supplies import size_of
 from giusto.planning import nearest, rules
 from giusto.planning.choosing import Chosen, Outcome, chosen
 from giusto.planning.result import Contract, Failure, Plan
@@ -164,7 +165,16 @@ class Maker:
         found = self._fastest(topics, factor)._replace(max_latency_ns=latency_ns)
         if nothing.why == "tolerance":
             found = found._replace(tolerance_ns=self._least_tolerance_ns(number, nothing))
+        if nothing.why == "overload":
+            found = found._replace(max_size_bytes=self._largest_size_bytes(number, topics))
         return None if found == Nearest() else found
+
+    def _largest_size_bytes(self, number: int, topics: frozenset[str]) -> int | None:
+        """The largest `max_size` on its topics with which the need would hold."""
+        given = max((size_of(each.offer) for each in self.scenario.offers if each.topic in topics), default=0)
+        return nearest.largest_size_bytes(
+            given, lambda size_bytes: self._with(number, topics=topics, size_bytes_max=size_bytes)
+        )
 
     def _least_tolerance_ns(self, number: int, nothing: Nothing) -> int | None:
         """The least `guarantee.tolerance` with which the need would hold."""
@@ -190,11 +200,14 @@ class Maker:
         *,
         latency_ns: int | None = None,
         factor: Fraction = Fraction(1),
+        size_bytes_max: int | None = None,
         topics: frozenset[str] | None = None,
     ) -> bool:
         """Whether the need would hold beside those that do, changed in this way."""
         promises = {} if latency_ns is None else {number: latency_ns}
-        changed = Changed(factor=factor, topics=topics, max_latency_ns=promises)
+        changed = Changed(
+            factor=factor, size_bytes_max=size_bytes_max, topics=topics, max_latency_ns=promises
+        )
         return isinstance(self.attempt([*self.choice.granted, number], changed), Assignment)
 
     def _fastest(self, topics: frozenset[str], factor: Fraction | None) -> Nearest:

@@ -275,6 +275,21 @@ def test_a_tolerance_that_is_too_short_has_a_nearest_that_holds() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
+def test_an_offer_that_is_too_large_to_be_read_has_a_nearest_size_that_holds(policy: str) -> None:
+    def at(**terms: Any) -> Plan:
+        offers = [offered("default", "t", min_sep="10ms", **terms)]
+        need = needed("s", "t", max_latency="50ms")
+        return plan(scenario(offers, [need], config=BrokerConfig(), input=policy))
+
+    failed = at().failures[0]
+    assert failed.why == "overload"
+    assert "client 'default' offers 1,048,576 bytes on t at 100/s (max_size is not set)" in failed.reason
+    assert failed.nearest is not None
+    assert failed.nearest.max_size_bytes is not None
+    assert at(max_size=failed.nearest.max_size_bytes).holds
+
+
+@pytest.mark.parametrize("policy", POLICIES)
 def test_a_latency_that_no_message_can_have_fails_also_where_nobody_publishes(policy: str) -> None:
     def at(latency: str) -> Plan:
         need = needed("nurse", "empty", max_latency=latency)
