@@ -25,6 +25,7 @@ def setting_of(config: BrokerConfig, costs: Costs) -> Setting:
         budget_ns=config.budget_ns,
         slice_ns=terms.slice_ns,
         tolerance_ns=config.tolerance_ns,
+        tolerance_beside_ns=config.tolerance_ns - terms.tolerance_ns,
         link_in=_link(terms.link_delay_in_ns, terms.link_bandwidth_in_bps, costs),
         link_out=_link(terms.link_delay_out_ns, terms.link_bandwidth_out_bps, costs),
         include_stall=terms.stall == "include",

@@ -69,13 +69,15 @@ class Seat:
 class Nothing:
     """No assignment: a proof that there is none, or only that none was found.
 
-    `why` is the word for it, and `topic` the one that stands against it, if it is one.
+    `why` is the word for it, and `topic` the one that stands against it, if it is one. `bound_ns` is what it
+    would take, if that is known.
     """
 
     proved: bool
     sentence: str
     topic: str = ""
     why: str = "latency"
+    bound_ns: int | None = None
 
 
 def sharpest(lanes: Iterable[Lane]) -> tuple[Lane, ...]:
