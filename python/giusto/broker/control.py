@@ -68,13 +68,14 @@ class Control:
         book = Book(setting_of(config, costs_of(config) if costs is None else costs))
         self.guarded = Guarded(self.registry, config, book, clock)
         self._topics.is_promised = lambda name: name in self.guarded.topics
-        keeping = Keeping(store, config.share, self.registry.is_unnamed)
+        keeping = Keeping(store, config.share, self.registry.is_unnamed, self.guarded.place)
         reserve_ns = config.guarantee.reserve_ns
         desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns, clock)
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
         self.restored = 0
         if store is not None:
-            self.restored = restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)
+            until_ns = clock() + reserve_ns
+            self.restored = restore(self.guarded, desk, keeping, self._topics, store.load(), until_ns)
             for remark in store.remarks:
                 _log.warning("%s", remark)
         self._requests = Requests(

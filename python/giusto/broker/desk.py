@@ -134,7 +134,7 @@ class Desk:
             promising = self._guarded.contracts.promising(flow.topic)
             if promising:
                 self._guard(draft, flow.topic, promising)
-        self._guarded.commit(self._decided(draft))
+        self._conclude(self._decided(draft), Making())
 
     # --- what becomes of it
 

@@ -61,7 +61,12 @@ class Guarded:
     def place(self, topic: str) -> int | None:
         """The number of a topic where the order of topics matters: under `smooth`."""
         known = self._registry.topics.get(topic)
-        return known.number if known is not None and self._config.input == "smooth" else None
+        return known.number if known is not None and self.is_ordered else None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of topics matters: then the data plane must have each that counts."""
+        return self._config.input == "smooth"
 
     def keep_share(self, topic: str, share: ShareTerms) -> None:
         """A topic that need not exist now is allotted this."""

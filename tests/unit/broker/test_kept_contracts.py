@@ -253,3 +253,53 @@ def test_nothing_of_a_client_without_a_name_is_kept(path: Path) -> None:
     assert isinstance(bench.ask(2, Subscribe(id=1, pattern="alarm", need=NEED))[-1], Subscribed)
     assert len(bench.control.guarded.book.demands) == 1
     assert names(path) == []
+
+
+SMOOTH = BrokerConfig(input="smooth", guarantee=Guarantee(tolerance_ns=500_000_000))
+
+
+def order_in_plane(bench: Bench) -> list[str]:
+    """The guarded topics as the data plane orders them; the book has the same."""
+    guarded = bench.control.guarded
+    numbers = {topic.number: name for name, topic in bench.control.registry.topics.items()}
+    given = {number for call in bench.plane.calls if call[0] == "guard" for number in call[1:]}
+    assert {name: one.place for name, one in guarded.topics.items()} == {
+        numbers[number]: number for number in given
+    }
+    return [numbers[number] for number in sorted(given)]
+
+
+def test_after_a_restart_smooth_has_the_table_that_was_promised_on_whoever_is_back(path: Path) -> None:
+    bench = Bench(SMOOTH, store=Store(path))
+    for conn, topic in enumerate(("rare", "often", "passing", "busy"), 1):
+        bench.client(conn, f"p-{topic}")
+        bench.ask(conn, Advertise(id=1, topic=topic, offer=OFFER))
+        bench.ask(conn, Allot(id=2, topic=topic, share=ShareTerms(weight=conn)))
+    bench.client(9, "nurse")
+    for number, topic in enumerate(("busy", "rare", "often")):
+        answer = bench.ask(9, Subscribe(id=number, pattern=topic, need=NeedTerms(max_latency_ns=50_000_000)))
+        assert isinstance(answer[-1], Subscribed)
+    bounds = {name: bench.control.guarded.bound_ns(name) for name in bench.control.guarded.topics}
+    back = ["busy", "often", "rare"]
+    for number in range(3):
+        bench = Bench(SMOOTH, store=Store(path))
+        guarded = bench.control.guarded
+        assert order_in_plane(bench) == ["rare", "often", "busy"]
+        # Some come back, in another order, before the next restart.
+        for conn, topic in enumerate(back[: number + 1], 1):
+            bench.client(conn, f"p-{topic}")
+            assert isinstance(bench.ask(conn, Advertise(id=1, topic=topic, offer=OFFER))[0], Advertised)
+        assert order_in_plane(bench) == ["rare", "often", "busy"]
+        assert {name: guarded.bound_ns(name) for name in guarded.topics} == bounds
+
+
+def test_under_smooth_topics_that_nobody_comes_back_for_leave_the_data_plane(path: Path) -> None:
+    under_contract(Bench(SMOOTH, store=Store(path)))
+    bench = Bench(SMOOTH, store=Store(path))
+    assert "alarm" in bench.control.registry.topics
+    bench.now += MINUTE_NS
+    bench.control.tend()
+    assert ("unguard", 0) in bench.plane.calls
+    for _ in range(2):
+        bench.control.forget_vacant()
+    assert "alarm" not in bench.control.registry.topics
