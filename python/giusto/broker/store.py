@@ -1,7 +1,8 @@
 """Contracts on disk: one transaction for each change, synced before the client hears of it.
 
-The file is SQLite with a write-ahead log: a change is there as a whole or not at all, also after a crash. A
-row that is not as it was written is left out and named. A file that is damaged is moved aside, and what is
+The file is SQLite with a rollback journal: a change is there as a whole or not at all, also after a crash. A
+write-ahead log would do for that too, but what follows a damaged bit in it is gone without a word. A row that
+is not as it was written is left out and named. A file that is damaged or empty is moved aside, and what is
 whole of it is kept in a new one. A database of another program is left alone.
 """
 
@@ -32,6 +33,8 @@ CREATE TABLE IF NOT EXISTS kept (
     body BLOB NOT NULL,
     digest BLOB NOT NULL
 )"""
+_BESIDE = ("-journal", "-wal", "-shm")
+"""What SQLite may have beside a file."""
 _INSERT = "INSERT INTO kept (name, body, digest) VALUES (?, ?, ?)"
 
 
@@ -110,13 +113,23 @@ class Store:
     def _open(self) -> sqlite3.Connection:
         self._finish_replacing()
         try:
+            if not self.path.exists():
+                self._make()
+            elif not self.path.stat().st_size:
+                raise sqlite3.DatabaseError("it is empty")
             return self._connect(self.path)
-        except sqlite3.OperationalError as error:
+        except (OSError, sqlite3.OperationalError) as error:
             expected = f"a file that can be written, in a directory that exists ({error})"
             raise InvalidInput("guarantee.store", self.path, expected) from None
         except sqlite3.DatabaseError as error:
             self._replace(str(error))
             return self._connect(self.path)
+
+    def _make(self) -> None:
+        """A file that is there is finished: an empty one is not what the first start left of it."""
+        new = self.path.with_name(f"{self.path.name}.new")
+        _fill(new, ())
+        self._put(new)
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         database = _opened(path)
@@ -171,27 +184,27 @@ class Store:
         if not salvaged.rows:
             rows = rows_in(self.path.read_bytes())
             salvaged = Salvaged(rows, salvaged.lost - {row.name for row in rows}, salvaged.is_complete)
-        self._new.unlink(missing_ok=True)
-        with closing(_opened(self._new)) as database:
-            _prepare(database)
-            with database:
-                database.executemany(_INSERT.replace("INSERT", "INSERT OR REPLACE"), salvaged.rows)
+        _fill(self._new, salvaged.rows)
         return salvaged
 
     def _put_aside(self) -> Path:
         number = 1
         while (aside := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
             number += 1
-        for suffix in ("-wal", "-shm", ""):
-            beside = self.path.with_name(self.path.name + suffix)
-            if beside.exists():
-                beside.rename(aside.with_name(aside.name + suffix))
+        # What is beside it follows: without that the file would pass for whole, and lack what is there.
+        self.path.rename(aside)
+        _move_beside(self.path, aside)
         return aside
 
     def _finish_replacing(self) -> None:
         """Also of a process that ended when the damaged file had been moved, and the new one had not."""
         if self._new.exists() and not self.path.exists():
-            self._new.rename(self.path)
+            self._put(self._new)
+
+    def _put(self, new: Path) -> None:
+        """A new file in its place. A journal of an old one there would be played back into it."""
+        _move_beside(self.path, self.path.with_name(f"{self.path.name}.damaged"))
+        new.rename(self.path)
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -201,13 +214,33 @@ def _opened(path: Path) -> sqlite3.Connection:
     return database
 
 
+def _move_beside(path: Path, aside: Path) -> None:
+    for suffix in _BESIDE:
+        beside = path.with_name(path.name + suffix)
+        if beside.exists():
+            beside.rename(aside.with_name(aside.name + suffix))
+
+
+def _fill(path: Path, rows: Iterable[Row]) -> None:
+    """A new store with some rows, in the place of what an earlier try left."""
+    for suffix in ("", *_BESIDE):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    with closing(_opened(path)) as database:
+        _prepare(database)
+        with database:
+            database.executemany(_INSERT.replace("INSERT", "INSERT OR REPLACE"), rows)
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+
+
 def _prepare(database: sqlite3.Connection) -> None:
-    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA journal_mode = TRUNCATE")
     database.execute("PRAGMA synchronous = FULL")
     (problem,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if problem != "ok":
         raise sqlite3.DatabaseError(problem)
     with database:
+        # In one transaction, or a file could have the table and not say whose it is.
+        database.execute("BEGIN")
         database.execute(_TABLE)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {SCHEMA}")
