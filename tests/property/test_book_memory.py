@@ -15,9 +15,9 @@ def kept(book: Book) -> tuple[object, ...]:
     links = book.links
     flows = {client: {*topics} for client, topics in book.flows.items()}
     sides = (links.into, links.out)
-    carried = [{client: vars(one) for client, one in side.items() if one.rate} for side in sides]
+    carried = [{client: one.rate for client, one in side.items() if one.rate} for side in sides]
     assert all(side.keys() <= links.topics.keys() for side in sides)
-    return flows, carried, dict(links.topics), {*book.records}, {*book.load.readers}
+    return flows, carried, dict(links.topics), {*links.times}, {*book.records}, {*book.load.readers}
 
 
 @pytest.mark.parametrize("policy", POLICIES)

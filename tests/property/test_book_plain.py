@@ -217,7 +217,14 @@ def test_what_holds_under_a_ceiling_holds_below_it(mode: str, monkeypatch: pytes
             supply = Supply(
                 client=f"new {number}", topic=topic.topic, count=1, period_ns=period_ns, size_bytes=size_bytes
             )
-            change = Change(topics=(more,), supplies=(supply,) if rng.random() < 0.7 else ())
+            promise_ns = book.records[topic.topic].promise_ns or SECOND_NS
+            asked_ns = int(promise_ns * rng.choice([0.5, 0.98, 1.0]))
+            asked = Demand(key=str(number), client="other", topic=topic.topic, max_latency_ns=asked_ns)
+            change = Change(
+                topics=(more,),
+                supplies=(supply,) if rng.random() < 0.7 else (),
+                demands=(asked,) if rng.random() < 0.4 else (),
+            )
             monkeypatch.setattr(smooth_stage, "FEW", 1_000)
             plain = book.decide(change)
             monkeypatch.setattr(smooth_stage, "FEW", 0)
@@ -232,6 +239,21 @@ def test_what_holds_under_a_ceiling_holds_below_it(mode: str, monkeypatch: pytes
     assert refused
     assert granted
     assert skipped
+
+
+def test_a_promise_that_was_tried_and_taken_back_is_as_sure_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(smooth_stage, "FEW", 0)
+    book = draw_many(random.Random(1), "load")
+    stage, delay = book.stage, book.load.delay(book.rest)
+    assert isinstance(stage, Smooth)
+    assert delay is not None
+    before = {place for place, _ in stage.unsure(delay)}
+    assert len(before) < len(stage.shelves)
+    for topic in book.topics:
+        book.decide(Change(demands=(Demand(key="x", client="other", topic=topic, max_latency_ns=1),)))
+    assert {place for place, _ in stage.unsure(delay)} == before
 
 
 def test_a_shelf_keeps_no_more_than_a_few_times_what_is_on_it() -> None:

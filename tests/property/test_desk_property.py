@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from giusto import GiustoError, Need, Offer
@@ -21,11 +21,22 @@ TOPICS = ("a/1", "a/2", "b")
 PATTERNS = (*TOPICS, "a/+", "#")
 OFFERS = (
     Offer(max_size=200),
-    Offer(min_sep="20ms", max_size=200),
+    Offer(min_sep="20ms", max_sep="500ms", max_size=200),
     Offer(min_sep="5ms", max_size=2000, burst=3),
     Offer(rate=20_000, max_size=100),
 )
-NEEDS = (Need(), Need(max_latency="600us"), Need(max_latency="2ms"), Need(max_latency="50ms", max_sep="1s"))
+CONFIG = BrokerConfig(guarantee=Guarantee(reserve_ns=2_000_000_000))
+NARROW = BrokerConfig(
+    input="edf",
+    guarantee=Guarantee(
+        reserve_ns=2_000_000_000,
+        link_bandwidth_in_bps=10**10,
+        link_bandwidth_out_bps=10**10,
+        tolerance_ns=10**8,
+    ),
+)
+"""Deadlines follow from promises, less the time on links that others share."""
+NEEDS = (Need(), Need(max_latency="600us"), Need(max_latency="20ms"), Need(max_latency="50ms", max_sep="1s"))
 
 Act = tuple[str, int, int, int]
 acts = st.lists(
@@ -42,8 +53,7 @@ acts = st.lists(
 class Play:
     """Some clients of one broker, and what each of them has."""
 
-    def __init__(self) -> None:
-        config = BrokerConfig(guarantee=Guarantee(reserve_ns=2_000_000_000))
+    def __init__(self, config: BrokerConfig = CONFIG) -> None:
         self.bus = MemoryBus(config, name="watcher")
         self.clients: dict[int, MemoryBus] = {}
         self.publishers: dict[int, list[Any]] = {number: [] for number in CLIENTS}
@@ -119,6 +129,27 @@ def test_every_promise_holds_after_whatever_is_done(acts: list[Act]) -> None:
     for act in acts:
         play.do(act)
         check(play.guarded)
+
+
+@given(acts)
+@example(
+    [
+        ("advertise", 0, 0, 2),
+        ("advertise", 1, 2, 1),
+        ("subscribe", 2, 0, 2),
+        ("subscribe", 3, 2, 2),
+        ("subscribe", 3, 0, 0),
+        ("unsubscribe", 3, 1, 0),
+    ]
+)
+def test_the_data_plane_has_the_deadlines_that_the_book_counts_with(acts: list[Act]) -> None:
+    play = Play(NARROW)
+    for act in acts:
+        play.do(act)
+        views = play.bus._world._plane.views()
+        for topic, share in zip(views["topics"], views["shares"], strict=True):
+            wanted = play.guarded.book.wanted(topic)
+            assert wanted is None or share.deadline_ns == wanted.deadline_ns
 
 
 @given(acts)

@@ -210,7 +210,8 @@ class Leaving:
             if found.subscriptions < present.subscriptions:
                 draft.topics[topic] = replace(found, share=present.share, place=present.place)
         if draft.topics:
-            self._guarded.commit(draft)
+            # Where links have a bandwidth, deadlines of other topics become later with them.
+            self._ended(draft)
 
 
 def _taken(waiting: dict[_Item, None]) -> list[_Item]:

@@ -206,15 +206,13 @@ class Book:
 
     def crowded_link(self) -> str | None:
         """A link that cannot carry what was promised over it, in words."""
-        if not self.links.is_limited:
-            return None
-        return self.links.overloaded(record for record in self.records.values() if record.demands)
+        return self.links.overloaded
 
     def longest_way_ns(self) -> int:
         """How long a message may be on its way to the broker."""
         if not self.links.is_limited:
             return self.setting.link_in.delay_ns
-        return max((self.links.into_ns(client) for client in self.flows), default=0)
+        return self.links.longest_way_ns
 
     def swap(self, after: Mapping[str, Record], rest: Rest) -> None:
         """Put these records in the place of those of the same names."""

@@ -9,8 +9,11 @@ their jitter. Before them may lie what the rest has put into the client's socket
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from giusto.guarantee.blocking import OTHER_BYTES_MIN, OTHERS_BYTES_MAX, PROBATION_NS
 from giusto.guarantee.fixed import ONE, ceil_div, parts
@@ -79,7 +82,12 @@ NOTHING = Carried()
 
 
 class Links:
-    """What goes over the links of all clients, in and out; nothing is kept if all are as fast as memory."""
+    """What goes over the links of all clients, in and out; nothing is kept if all are as fast as memory.
+
+    `times` are those of each client, in and out. `ways` are those in of publishers, in order; `promised` is
+    who publishes (True) or receives (False) something that was promised. `overfull` says what is wrong with
+    a link that something was promised over. All that is brought up to date for who has to do with a change.
+    """
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -87,6 +95,11 @@ class Links:
         self.into: dict[str, Carried] = {}
         self.out: dict[str, Carried] = {}
         self.topics: dict[str, set[str]] = {}
+        self.times: dict[str, tuple[int, int]] = {}
+        self.ways: list[tuple[int, str]] = []
+        self.publishing: Counter[str] = Counter()
+        self.promised: Counter[tuple[str, bool]] = Counter()
+        self.overfull: dict[str, str] = {}
 
     def settled(self, records: Mapping[str, Record], after: Mapping[str, Record]) -> Mapping[str, Record]:
         """Records that take the place of others, with their links, and all whose links change with them."""
@@ -99,7 +112,8 @@ class Links:
             self.count(record, 1)
             touched.update(parties(before), parties(record))
         self.forget(touched)
-        names = dict.fromkeys([*after, *sorted(set().union(*(self.topics.get(one, ()) for one in touched)))])
+        moved = [client for client in touched if self.is_moved(client)]
+        names = dict.fromkeys([*after, *sorted(set().union(*(self.topics.get(one, ()) for one in moved)))])
         return {name: self.linked(after.get(name) or records[name]) for name in names}
 
     def count(self, record: Record, sign: int) -> None:
@@ -108,18 +122,44 @@ class Links:
         for client, stream in record.streams.items():
             frame_bytes = stream.frame_bytes
             credit_bytes = answer_bytes(frame_bytes) + wire_bytes(CREDIT_BYTES)
-            into, out = self.both(client)
+            into, out = self.of(client)
             into.add(stream, wire_bytes(frame_bytes) + answer_bytes(CREDIT_BYTES), 0, sign)
             out.add(stream, credit_bytes, jitter_ns, sign)
             for receiver in receivers(record):
-                into, out = self.both(receiver)
+                into, out = self.of(receiver)
                 out.add(stream, wire_bytes(frame_bytes), jitter_ns, sign)
                 into.add(stream, answer_bytes(frame_bytes), jitter_ns, sign)
         for client in parties(record):
             known = self.topics.setdefault(client, set())
             known.add(record.name) if sign > 0 else known.discard(record.name)
+        self.count_promised(record, sign)
 
-    def both(self, client: str) -> tuple[Carried, Carried]:
+    def count_promised(self, record: Record, sign: int) -> None:
+        """Who publishes, and what was promised to and of whom."""
+        for client in record.streams:
+            count(self.publishing, client, sign)
+            if record.demands:
+                count(self.promised, (client, True), sign)
+        for demand in record.demands.values():
+            count(self.promised, (demand.client, False), sign)
+
+    def is_moved(self, client: str) -> bool:
+        """Bring up to date what follows from what a client's links carry; whether its times are others."""
+        before, after = self.times.pop(client, None), self.times_of(client)
+        if client in self.topics:
+            self.times[client] = after
+        place = bisect_left(self.ways, (before[0], client)) if before else len(self.ways)
+        if before and self.ways[place : place + 1] == [(before[0], client)]:
+            del self.ways[place]
+        if client in self.publishing:
+            insort(self.ways, (after[0], client))
+        self.overfull.pop(client, None)
+        wrong = self.wrong(client, *after)
+        if wrong is not None:
+            self.overfull[client] = wrong
+        return before != after
+
+    def of(self, client: str) -> tuple[Carried, Carried]:
         """Both links of a client, to be counted on."""
         return self.into.setdefault(client, Carried()), self.out.setdefault(client, Carried())
 
@@ -133,43 +173,62 @@ class Links:
 
     def linked(self, record: Record) -> Record:
         """A record whose streams have the times on their links; the same one if nothing is different."""
-        out_ns = max((self.out_ns(one.client) for one in record.demands.values()), default=None)
+        out_ns = max((self.times[one.client][1] for one in record.demands.values()), default=None)
         if out_ns is None:
             out_ns = self.setting.link_out.delay_ns
         streams = {
-            client: with_links(stream, (self.into_ns(client), out_ns))
+            client: with_links(stream, (self.times[client][0], out_ns))
             for client, stream in record.streams.items()
         }
         if all(streams[client] is stream for client, stream in record.streams.items()):
             return record
         return record.with_streams(streams)
 
-    def into_ns(self, client: str) -> int:
-        """From a publisher to the broker."""
+    def times_of(self, client: str) -> tuple[int, int]:
+        """From a publisher to the broker; from there to a subscriber, behind all that its socket may hold."""
+        into, out = self.into.get(client, NOTHING), self.out.get(client, NOTHING)
         rate = parts(OTHERS_WIRE_BYTES, PROBATION_NS)
-        return self.into.get(client, NOTHING).through_ns(self.setting.link_in, 2 * OTHERS_WIRE_BYTES, rate)
+        return (
+            into.through_ns(self.setting.link_in, 2 * OTHERS_WIRE_BYTES, rate),
+            out.through_ns(self.setting.link_out, wire_bytes(SOCKET_BYTES)),
+        )
 
-    def out_ns(self, client: str) -> int:
-        """From the broker to a subscriber, behind all that its socket may hold."""
-        return self.out.get(client, NOTHING).through_ns(self.setting.link_out, wire_bytes(SOCKET_BYTES))
-
-    def overloaded(self, records: Iterable[Record]) -> str | None:
-        """What no bound exists for, in words, because of a link that something was promised over."""
-        for record in records:
-            for client in record.streams:
-                if self.into_ns(client) >= LONGEST_NS:
-                    return f"{client} offers more than guarantee.link_bandwidth_in carries"
-            for demand in record.demands.values():
-                if self.out_ns(demand.client) >= LONGEST_NS:
-                    return f"{demand.client} is to receive more than guarantee.link_bandwidth_out carries"
-                if self.is_crowded(demand.client):
-                    return f"more may come at once for {demand.client} than its socket is sure to hold"
+    def wrong(self, client: str, into_ns: int, out_ns: int) -> str | None:
+        """Why no bound exists for what was promised over the links of a client, in words."""
+        if into_ns >= LONGEST_NS and (client, True) in self.promised:
+            return f"{client} offers more than guarantee.link_bandwidth_in carries"
+        if (client, False) not in self.promised:
+            return None
+        if out_ns >= LONGEST_NS:
+            return f"{client} is to receive more than guarantee.link_bandwidth_out carries"
+        if self.is_crowded(client):
+            return f"more may come at once for {client} than its socket is sure to hold"
         return None
+
+    @property
+    def overloaded(self) -> str | None:
+        """What is wrong with some link, if anything is."""
+        return self.overfull[min(self.overfull)] if self.overfull else None
+
+    @property
+    def longest_way_ns(self) -> int:
+        """From any publisher to the broker."""
+        return self.ways[-1][0] if self.ways else 0
 
     def is_crowded(self, client: str) -> bool:
         """Whether a socket may be full though its client reads."""
         is_slow = self.setting.link_out.bits_per_second > 0
         return is_slow and self.out.get(client, NOTHING).burst > ROOM_BYTES * ONE
+
+
+Key = TypeVar("Key")
+
+
+def count(counts: Counter[Key], key: Key, sign: int) -> None:
+    """One more or one less; what there is none of is not kept."""
+    counts[key] += sign
+    if not counts[key]:
+        del counts[key]
 
 
 def with_links(stream: Stream, links: tuple[int, int]) -> Stream:

@@ -3,6 +3,8 @@
 Both are monotone: a longer latency or a slower publisher never breaks a promise that held before. Where
 shares are given, the bounds do not depend on what is promised: the smallest latency is the largest bound, and
 one decision confirms it. A rate, and a latency under `edf`, is found by bisection, to a part in a thousand.
+Where links have a bandwidth, a longer latency is not always easier: messages that may be in the broker for
+longer come closer together behind it. There a search goes upwards from what is not enough.
 
 A client may ask again and again, and nobody else is answered meanwhile. So a search has a number of steps, of
 about ten microseconds each; when they are used up, what has been found so far is the answer.
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
 """Ten years: longer than any latency or period that means something."""
+LONGEST_LINKED_NS = 60 * 1_000_000_000
+"""The longest latency that is tried where links have a bandwidth."""
 
 STEPS = 4_000
 """Of one search."""
@@ -76,30 +80,54 @@ class Search:
         """That all that the change asks for could have; None if it asks nothing, or if others would break."""
         if not self.change.wishes:
             return None
+        is_limited = self.book.links.is_limited
         # Under `edf` a bound depends on what is promised, and where a link has a bandwidth too.
-        if self.book.stage.has_given_shares and not self.book.links.is_limited:
-            return self.confirmed_latency_ns()
+        if self.book.stage.has_given_shares:
+            return self.settled_latency_ns() if is_limited else self.confirmed_latency_ns()
         delay = self.book.load.delay(self.book.rest)
         asked_ns = max(demand.max_latency_ns for demand in self.change.wishes)
         low_ns = max(asked_ns, delay.unread_ns) if delay else asked_ns
-        return self.least(lambda ns: self.holds(self.asking(ns)), low_ns)
+        search = self.first if is_limited else self.least
+        return search(lambda ns: self.holds(self.asking(ns)), low_ns)
 
     def confirmed_latency_ns(self) -> int | None:
         """The largest bound, if it can be promised."""
         try:
             self.take(self.change)
-            needed_ns = self.needed_ns()
+            needed_ns = self.needed_ns(LONGEST_NS)
             is_granted = needed_ns is not None and self.holds(self.asking(needed_ns))
         except Exhausted:
             self.is_complete = False
             return None
         return needed_ns if is_granted else None
 
-    def needed_ns(self) -> int | None:
-        """The largest bound on the topics that the change asks for; None if one of their flows has none."""
+    def settled_latency_ns(self) -> int | None:
+        """The same where bounds grow with what is asked: what is needed is asked for, until it is enough.
+
+        No latency below any of these is enough; the last is too long by a part in a thousand at most.
+        """
+        asked_ns, needed_ns = 0, 1
+        try:
+            while needed_ns > asked_ns:
+                asked_ns = needed_ns + needed_ns // PRECISION
+                self.take(self.change)
+                found_ns = self.needed_ns(asked_ns)
+                if found_ns is None:
+                    return None
+                needed_ns = found_ns
+            return asked_ns if self.holds(self.asking(asked_ns)) else None
+        except Exhausted:
+            self.is_complete = False
+            return None
+
+    def needed_ns(self, asked_ns: int) -> int | None:
+        """The largest bound on the topics that the change asks for, if it asks for so much.
+
+        None if one of their flows has no bound.
+        """
         topics = {demand.topic for demand in self.change.wishes}
         try:
-            with self.book.tried(self.asking(LONGEST_NS)):
+            with self.book.tried(self.asking(asked_ns)):
                 found = self.book.worst_flow(topics)
         except Overload:
             return None
@@ -176,12 +204,34 @@ class Search:
                 middle = low * factor
                 low, high = (low, middle) if holds(middle) else (middle, high)
                 factor *= factor
+        except Exhausted:
+            self.is_complete = self.is_complete and high < LONGEST_NS
+        else:
+            high = self.narrowed(holds, low, high)
+        return high if high < LONGEST_NS else None
+
+    def first(self, holds: Callable[[int], bool], low: int) -> int | None:
+        """The same for a condition that need not hold for all larger ones: upwards, by doubling."""
+        high = 2 * low
+        try:
+            while not holds(high):
+                low, high = high, 2 * high
+                if high > LONGEST_LINKED_NS:
+                    return None
+        except Exhausted:
+            self.is_complete = False
+            return None
+        return self.narrowed(holds, low, high)
+
+    def narrowed(self, holds: Callable[[int], bool], low: int, high: int) -> int:
+        """A value for which the condition holds, as it does for `high`, near one for which it does not."""
+        try:
             while high - low > max(1, high // PRECISION):
                 middle = isqrt(low * high) if high > 2 * low + 2 else (low + high) // 2
                 low, high = (low, middle) if holds(middle) else (middle, high)
         except Exhausted:
             self.is_complete = self.is_complete and high < LONGEST_NS
-        return high if high < LONGEST_NS else None
+        return high
 
 
 def effort(book: Book, change: Change) -> int:

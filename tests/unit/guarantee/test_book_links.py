@@ -125,3 +125,24 @@ def test_a_promise_that_holds_without_the_link_may_not_hold_with_it(policy: str)
     nearest = slow.nearest(asked).max_latency_ns
     assert nearest is not None
     assert slow.decide(contract("alarm", flow, max_latency_ns=nearest)) is None
+
+
+@pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
+@pytest.mark.parametrize("bandwidth", [50 * MBIT, 1_000 * MBIT])
+def test_there_is_a_nearest_latency_though_a_very_long_one_is_too_much_for_the_socket(
+    policy: str, bandwidth: int
+) -> None:
+    link = LinkTerms(bits_per_second=bandwidth)
+    book = Book(setting(input=policy, link_in=link, link_out=link))
+    for number in range(5):
+        flow = supply(f"p{number}", f"t{number}", 20 * MS, size_bytes=1_000)
+        grant(book, contract(f"t{number}", flow, max_latency_ns=300 * MS))
+    flow = supply("pump", "alarm", 20 * MS, size_bytes=1_000)
+    crowded = book.decide(contract("alarm", flow, max_latency_ns=60 * SECOND))
+    assert crowded is not None
+    assert "socket" in crowded.sentence
+    nearest = book.nearest(contract("alarm", flow, max_latency_ns=1)).max_latency_ns
+    assert nearest is not None
+    assert book.decide(contract("alarm", flow, max_latency_ns=nearest)) is None
+    less_ns = nearest - nearest // 500
+    assert book.decide(contract("alarm", flow, max_latency_ns=less_ns)) is not None
