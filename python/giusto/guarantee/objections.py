@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from giusto.contract.offer import SIZE_BYTES_DEFAULT
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from giusto.guarantee.book import Book
 
 NOBODY = Breach("", "")
+LATENCY = attrgetter("max_latency_ns")
 
 
 class Case:
@@ -101,16 +103,14 @@ class Case:
 
         Where a bound depends on what is promised it is the shortest of all.
         """
+        demands = self.book.records[topic].demands
         asked = {(one.key, one.client) for one in self.change.wishes}
-
-        def order(one: Demand) -> tuple[int, bool]:
-            return one.max_latency_ns, (one.key, one.client) in asked
-
-        shortest = sorted(self.book.records[topic].demands.values(), key=order)
-        if bound_ns is None or not self.book.stage.has_given_shares:
-            return shortest[0]
-        short = (one for one in shortest if one.max_latency_ns < bound_ns and not order(one)[1])
-        return next(short, shortest[0])
+        others = [one for key, one in demands.items() if key not in asked]
+        own = [demands[key] for key in asked if key in demands]
+        if bound_ns is not None and self.book.stage.has_given_shares:
+            late = [one for one in others if one.max_latency_ns < bound_ns]
+            return min(late or own or others, key=LATENCY)
+        return min([*others, *own], key=LATENCY)
 
     def late_because_slow(self, delay: Delay) -> Breach | None:
         """The flows of connections that take more than one turn to read, one by one."""
