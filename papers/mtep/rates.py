@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from giusto.papers import Findings, Table, Trial, Value, drawing
 
-from .policies import in_thousands
-from .setting import BASELINES, PAPER_NAMES, Setting, all_figures, spread
+from .policies import in_thousands, setting
+from .setting import BASELINES, EXPIRIES, OWN_EXPIRY, PAPER_NAMES, all_figures, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+OTHERS = {"eps": "--", "none": ":"}
 COLUMNS = ("success_mean", "success_sd", "success_least", "success_most")
 EARNINGS = ("earning_mean", "earning_sd", "earning_least", "earning_most")
 
 
 def measure(trial: Trial) -> Findings:
-    """Every policy at several rates, in the same topologies."""
+    """Every policy at several rates, with each expiry mode of the baselines, in the same topologies."""
     rates, seeds, minutes = trial.pick(
         small=((0.25, 1.0, 3.0), range(2), 8), full=((0.25, 0.5, 1.0, 2.0, 3.0), range(20), 120)
     )
+    kinds = [(policy, expiry) for policy in PAPER_NAMES for expiry in tried(policy)]
     cases = {
-        (policy, rate): [Setting(policy=policy, rate=rate, seed=seed, minutes=minutes) for seed in seeds]
-        for policy in PAPER_NAMES
+        (policy, expiry, rate): [replace(setting(policy, expiry, seed, minutes), rate=rate) for seed in seeds]
+        for policy, expiry in kinds
         for rate in rates
     }
     runs = all_figures(trial, [each for settings in cases.values() for each in settings])
     rows: list[tuple[Value, ...]] = []
-    for (policy, rate), settings in cases.items():
+    for (policy, expiry, rate), settings in cases.items():
         found = [runs[each] for each in settings]
         success = spread(100 * each.success_rate for each in found)
         earning = spread(each.total_earning for each in found)
-        rows.append((PAPER_NAMES[policy], rate, *success, *earning))
-    table = Table(("policy", "rate_per_min", *COLUMNS, *EARNINGS), rows)
+        rows.append((PAPER_NAMES[policy], expiry, rate, *success, *earning))
+    table = Table(("policy", "expiry", "rate_per_min", *COLUMNS, *EARNINGS), rows)
     return Findings(claims(table), {"rates": table})
+
+
+def tried(policy: str) -> tuple[str, ...]:
+    """The expiry modes of a policy: rule (14) is a part of MTEP."""
+    return (OWN_EXPIRY[policy],) if policy == "mtep" else EXPIRIES
 
 
 def claims(table: Table) -> dict[str, Value]:
@@ -63,9 +71,9 @@ def falls(other: list[float], mtep: list[float]) -> bool:
     return all(after < before for before, after in pairwise(parts))
 
 
-def curve(table: Table, policy: str, column: str) -> list[float]:
-    """A figure of a policy by rate."""
-    return table.column(column, policy=PAPER_NAMES[policy])
+def curve(table: Table, policy: str, column: str, expiry: str | None = None) -> list[float]:
+    """A figure of a policy by rate; with the expiry that fits if none is named."""
+    return table.column(column, policy=PAPER_NAMES[policy], expiry=expiry or OWN_EXPIRY[policy])
 
 
 def draw(tables: Mapping[str, Table]) -> Figure:
@@ -87,6 +95,9 @@ def panel(axes: Axes, table: Table, what: str) -> None:
         means, deviations = (curve(table, policy, f"{what}_{each}") for each in ("mean", "sd"))
         rates = curve(table, policy, "rate_per_min")
         axes.plot(rates, means, "o-", color=colour, markersize=4, label=PAPER_NAMES[policy])
+        for expiry, style in OTHERS.items() if policy in BASELINES else ():
+            other, text = curve(table, policy, f"{what}_mean", expiry), f"{PAPER_NAMES[policy]}, {expiry}"
+            axes.plot(rates, other, style, color=colour, linewidth=1, label=text)
         low, high = (
             [mean + sign * deviation for mean, deviation in zip(means, deviations, strict=True)]
             for sign in (-1, 1)
