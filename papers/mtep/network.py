@@ -91,9 +91,8 @@ def fastest(made: Overlay) -> tuple[Link, ...]:
     """From layer 2 on, only the fastest of the links that lead to a broker."""
     first = set(made.layer(1))
     best: dict[str, Link] = {}
-    for link in made.links:
-        if link.source not in first and (link.target not in best or mean_ns(link) < mean_ns(best[link.target])):
-            best[link.target] = link
+    for link in sorted(made.links, key=mean_ns):
+        best.setdefault(link.target, link)
     return tuple(link for link in made.links if link.source in first or best[link.target] is link)
 
 

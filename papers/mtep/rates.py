@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from giusto.papers import Findings, Table, Trial, Value, drawing
 
-from .policies import in_thousands
-from .policies import setting as policy_setting
-from .setting import BASELINES, EXPIRIES, OWN_EXPIRY, PAPER_NAMES, Setting, all_figures, spread
+from .policies import in_thousands, setting
+from .setting import BASELINES, EXPIRIES, OWN_EXPIRY, PAPER_NAMES, all_figures, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+OTHERS = {"eps": "--", "none": ":"}
 COLUMNS = ("success_mean", "success_sd", "success_least", "success_most")
 EARNINGS = ("earning_mean", "earning_sd", "earning_least", "earning_most")
-DASHES = {"none": ":", "dead": "-", "eps": "--"}
 
 
 def measure(trial: Trial) -> Findings:
-    """Every policy, with every expiry mode of the baselines, at several rates."""
+    """Every policy at several rates, with each expiry mode of the baselines, in the same topologies."""
     rates, seeds, minutes = trial.pick(
-        small=((0.25, 1.0, 3.0), range(2), 12), full=((0.25, 0.5, 1.0, 1.5, 2.0, 3.0), range(20), 120)
+        small=((0.25, 1.0, 3.0), range(2), 8), full=((0.25, 0.5, 1.0, 2.0, 3.0), range(20), 120)
     )
-    kinds = [("mtep", OWN_EXPIRY["mtep"]), *((policy, expiry) for policy in BASELINES for expiry in EXPIRIES)]
+    kinds = [(policy, expiry) for policy in PAPER_NAMES for expiry in tried(policy)]
     cases = {
-        (policy, expiry, rate): [at_rate(policy, expiry, rate, seed, minutes) for seed in seeds]
+        (policy, expiry, rate): [replace(setting(policy, expiry, seed, minutes), rate=rate) for seed in seeds]
         for policy, expiry in kinds
         for rate in rates
     }
@@ -43,10 +43,9 @@ def measure(trial: Trial) -> Findings:
     return Findings(claims(table), {"rates": table})
 
 
-def at_rate(policy: str, expiry: str, rate: float, seed: int, minutes: int) -> Setting:
-    """One run; at rate 1 it is one of Fig. 7."""
-    usual = policy_setting(policy, expiry, seed, minutes)
-    return Setting(policy=policy, rate=rate, expiry=usual.expiry, seed=seed, minutes=minutes)
+def tried(policy: str) -> tuple[str, ...]:
+    """The expiry modes of a policy: rule (14) is a part of MTEP."""
+    return (OWN_EXPIRY[policy],) if policy == "mtep" else EXPIRIES
 
 
 def claims(table: Table) -> dict[str, Value]:
@@ -72,17 +71,18 @@ def falls(other: list[float], mtep: list[float]) -> bool:
     return all(after < before for before, after in pairwise(parts))
 
 
-def curve(table: Table, policy: str, column: str) -> list[float]:
-    """A figure of a policy by rate, with the expiry that fits."""
-    return table.column(column, policy=PAPER_NAMES[policy], expiry=OWN_EXPIRY[policy])
+def curve(table: Table, policy: str, column: str, expiry: str | None = None) -> list[float]:
+    """A figure of a policy by rate; with the expiry that fits if none is named."""
+    return table.column(column, policy=PAPER_NAMES[policy], expiry=expiry or OWN_EXPIRY[policy])
 
 
 def draw(tables: Mapping[str, Table]) -> Figure:
     """Fig. 8: means; bands are the standard deviation over topologies."""
     figure, panels = drawing.canvas(1, 2, high=3.4)
-    for axes, what, unit in zip(panels, ("success", "earning"), ("success rate, %", "total earning, thousands"), strict=True):
+    units = {"success": "success rate, %", "earning": "total earning, thousands"}
+    for axes, (what, unit) in zip(panels, units.items(), strict=True):
         panel(axes, tables["rates"], what)
-        title = f"Fig. 8: {'success rate' if what == 'success' else 'total earning'}"
+        title = f"Fig. 8: {unit.partition(',')[0]}"
         drawing.label(axes, title=title, x="messages per minute and publisher", y=unit, legend=False)
     panels[0].set_ylim(0, 101)
     in_thousands(panels[1].yaxis)
@@ -91,25 +91,15 @@ def draw(tables: Mapping[str, Table]) -> Figure:
 
 
 def panel(axes: Axes, table: Table, what: str) -> None:
-    for place, (policy, name) in enumerate(PAPER_NAMES.items()):
-        for expiry in [OWN_EXPIRY["mtep"]] if policy == "mtep" else EXPIRIES:
-            where: dict[str, Value] = {"policy": name, "expiry": expiry}
-            rates = table.column("rate_per_min", **where)
-            means, deviations = (table.column(f"{what}_{each}", **where) for each in ("mean", "sd"))
-            own = expiry == OWN_EXPIRY[policy]
-            style = "-" if policy == "mtep" else DASHES[expiry]
-            axes.plot(
-                rates,
-                means,
-                style,
-                color=drawing.COLOURS[place],
-                marker="o" if own else None,
-                markersize=4,
-                linewidth=1.8 if own else 1.0,
-                label=name if policy == "mtep" else f"{name} {expiry}",
-            )
-            if own:
-                low, high = (
-                    [mean + sign * sd for mean, sd in zip(means, deviations, strict=True)] for sign in (-1, 1)
-                )
-                axes.fill_between(rates, low, high, color=drawing.COLOURS[place], alpha=0.12, linewidth=0)
+    for policy, colour in zip(PAPER_NAMES, drawing.COLOURS, strict=False):
+        means, deviations = (curve(table, policy, f"{what}_{each}") for each in ("mean", "sd"))
+        rates = curve(table, policy, "rate_per_min")
+        axes.plot(rates, means, "o-", color=colour, markersize=4, label=PAPER_NAMES[policy])
+        for expiry, style in OTHERS.items() if policy in BASELINES else ():
+            other, text = curve(table, policy, f"{what}_mean", expiry), f"{PAPER_NAMES[policy]}, {expiry}"
+            axes.plot(rates, other, style, color=colour, linewidth=1, label=text)
+        low, high = (
+            [mean + sign * deviation for mean, deviation in zip(means, deviations, strict=True)]
+            for sign in (-1, 1)
+        )
+        axes.fill_between(rates, low, high, color=colour, alpha=0.12, linewidth=0)

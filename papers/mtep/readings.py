@@ -33,7 +33,7 @@ RATIOS = [f"{PAPER_NAMES[policy].lower()}_{metric}_ratio" for policy, metric in 
 def measure(trial: Trial) -> Findings:
     """Every reading in the same topologies."""
     names, seeds, minutes = trial.pick(
-        small=(("usual", "spread", "one-instant"), range(2), 12), full=(tuple(READINGS), range(20), 120)
+        small=(("usual", "spread", "one-instant"), range(2), 8), full=(tuple(READINGS), range(5), 120)
     )
     cases = {
         name: {

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from statistics import fmean, stdev
 from typing import Annotated, Any, Literal
 
@@ -67,7 +67,7 @@ class Figures:
     seconds: float
 
 
-@lru_cache(maxsize=None)
+@cache
 def figures(setting: Setting) -> Figures:
     """One run; a run that several figures of the paper need is made once."""
     reading = READINGS[setting.reading]

@@ -137,9 +137,7 @@ def test_the_command_prints_one_run_as_json() -> None:
 
 def test_a_sweep_of_the_figures_is_one_file() -> None:
     cases = read(PAPER.folder / "sweep.toml").cases()
-    topologies = Counter(
-        (each["policy"], each["expiry"], each["rate"], each["weight"]) for each in cases
-    )
+    topologies = Counter((each["policy"], each["expiry"], each["rate"], each["weight"]) for each in cases)
     assert set(topologies.values()) == {20}
     assert len(topologies) == 6 + 3 * 3 * 6 + 12
     found = case(**{**cases[0], "minutes": 5, "paper": "mtep"})
