@@ -137,12 +137,8 @@ impl Engine {
     pub fn allot(&mut self, id: TopicId, share: Share) -> Result<(), ChangeError> {
         let topic = self.topic(id)?;
         let class = if topic.guarded { Class::Guarded } else { Class::Rest };
-        let is_draining = topic.drains;
         self.stages.of(class).check(id, &share)?;
         self.stages.of(class).allot(id, &share);
-        if is_draining {
-            self.stages.of(Class::Draining).allot(id, &share);
-        }
         if let Some(topic) = self.tables.topic_mut(id) {
             topic.share = share;
         }
