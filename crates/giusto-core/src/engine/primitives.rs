@@ -63,6 +63,7 @@ impl Engine {
         let (flows, subscriptions) = (Vec::new(), Vec::new());
         let entry = Client {
             name: name.into(),
+            since: self.tables.next_age(),
             gone: false,
             muted: false,
             live_flows: 0,
@@ -97,9 +98,10 @@ impl Engine {
         }
         self.matcher.add_topic(id, name)?;
         self.stages.of(Class::Rest).allot(id, &share);
-        let counters = Default::default();
+        let (since, counters) = (self.tables.next_age(), Default::default());
         self.tables.topics.insert(Topic {
             name: name.into(),
+            since,
             share,
             guarded: false,
             drains: false,

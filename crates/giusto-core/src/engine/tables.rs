@@ -82,6 +82,8 @@ impl<T> Slots<T> {
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) name: Box<str>,
+    /// The age of the tables when it came.
+    pub(super) since: u64,
     /// Gone; kept only until its flows are drained.
     pub(super) gone: bool,
     /// It gets nothing more: it is about to go.
@@ -114,6 +116,8 @@ pub(super) struct Client {
 #[derive(Debug)]
 pub(super) struct Topic {
     pub(super) name: Box<str>,
+    /// The age of the tables when it came.
+    pub(super) since: u64,
     pub(super) share: Share,
     /// Under contract.
     pub(super) guarded: bool,
@@ -169,6 +173,8 @@ pub(super) struct Tables {
     pub(super) topic_names: HashMap<Box<str>, TopicId>,
     /// Rules of recent offers, to be shared by the next ones like them.
     pub(super) rules: HashMap<Limit, Arc<Rule>>,
+    /// How many clients and topics have come so far.
+    pub(super) age: u64,
     /// Number of the message being matched.
     pub(super) step: u64,
     /// Counts of topics that are gone.
@@ -176,6 +182,12 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// A client or topic comes: the age that tells it from those that had its number before.
+    pub(super) fn next_age(&mut self) -> u64 {
+        self.age += 1;
+        self.age
+    }
+
     #[inline]
     pub(super) fn topic_mut(&mut self, topic: TopicId) -> Option<&mut Topic> {
         self.topics.get_mut(topic.0)
