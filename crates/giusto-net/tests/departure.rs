@@ -44,6 +44,19 @@ fn the_portions_of_a_departure_are_as_many_as_the_client_has_subscriptions_and_f
 }
 
 #[test]
+fn filters_count_with_their_comparisons_when_a_client_goes() {
+    let mut hub = guarded_hub();
+    let leaving = client(&mut hub, "leaving");
+    let filter = (0..256).map(|n| format!("a{n} = 1")).collect::<Vec<_>>().join(" or ").parse().unwrap();
+    for n in 0..20 {
+        hub.subscribe(leaving, &format!("a/{n}"), Some(&filter), &Need::default()).unwrap();
+    }
+    hub.hang_up(leaving, "closed");
+    // 272 units each: one at a time.
+    assert!((20..=22).contains(&portions(&mut hub)));
+}
+
+#[test]
 fn messages_for_a_client_that_is_gone_are_abandoned_in_portions_and_counted() {
     let mut hub = guarded_hub();
     let (publisher, subscriber, _, flow) = pair(&mut hub, 1_000);

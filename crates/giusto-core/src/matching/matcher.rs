@@ -102,6 +102,12 @@ impl Matcher {
         Ok(self.fanout.remove(subscription.pattern, id, subscription.is_filtered))
     }
 
+    /// How many comparisons the filter of a subscription makes at most, 0 if it has none: what it costs to take it out.
+    pub fn comparisons(&self, id: SubscriptionId) -> usize {
+        let entries = self.subscriptions.get(&id).map_or(&[][..], |subscription| &subscription.entries);
+        entries.iter().map(|&entry| self.index.checks(entry).iter().count()).sum()
+    }
+
     /// Tells topics of what has begun as far as the effort goes; whether all have been told.
     pub fn run(&mut self, errand: &mut Errand, effort: &mut Effort) -> bool {
         self.fanout.run(errand, effort)
