@@ -11,7 +11,7 @@ use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::Share;
 use crate::matching::topic::check_name;
 use crate::output::{self, Terms};
-use crate::policer::{Bucket, Limit, Rule};
+use crate::policer::{Limit, Rule};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
 
@@ -185,11 +185,9 @@ impl Engine {
 
     fn install_rule(&mut self, client: ClientId, topic: TopicId, flow: FlowId, rule: Option<Arc<Rule>>) {
         let names = self.tables.clients.get(client.0).zip(self.tables.topics.get(topic.0));
-        let bucket =
-            names.zip(rule).map(|((client, topic), rule)| match self.debts.take(&client.name, &topic.name) {
-                Some(ended) => ended.go_on(rule),
-                None => Bucket::new(rule),
-            });
+        let bucket = names.zip(rule).map(|((client, topic), rule)| {
+            self.debts.take(self.now, &client.name, &topic.name).bucket(self.now, rule)
+        });
         if let Some(flow) = self.tables.flows.get_mut(flow.0) {
             flow.bucket = bucket;
         }
