@@ -4,7 +4,7 @@
 //! the last message that names it has left the queues: a flow until it is drained, a client until what
 //! it published is delivered too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::engine::Counters;
@@ -169,8 +169,9 @@ pub(super) struct Tables {
     pub(super) topics: Slots<Topic>,
     pub(super) flows: Slots<Flow>,
     pub(super) subscriptions: Slots<Subscription>,
-    pub(super) client_names: HashMap<Box<str>, ClientId>,
-    pub(super) topic_names: HashMap<Box<str>, TopicId>,
+    /// Trees, since a table that grows would make all wait.
+    pub(super) client_names: BTreeMap<Box<str>, ClientId>,
+    pub(super) topic_names: BTreeMap<Box<str>, TopicId>,
     /// Rules of recent offers, to be shared by the next ones like them.
     pub(super) rules: HashMap<Limit, Arc<Rule>>,
     /// How many clients and topics have come so far.

@@ -3,11 +3,12 @@
 //! Subscriptions without a filter are lists that are ready before the event comes (`fanout`);
 //! those with one are found through `index` and merged in. Once warm, an event allocates nothing.
 
+use std::collections::BTreeMap;
+
 use super::candidates::Candidates;
 use super::event::{Check, Event, Names};
 use super::fanout::Fanout;
 use super::filter::Filter;
-use super::hash::Table;
 use super::index::Index;
 use super::spread::Errand;
 use super::topic;
@@ -22,7 +23,7 @@ pub struct Matcher {
     names: Names,
     fanout: Fanout,
     index: Index,
-    subscriptions: Table<SubscriptionId, Subscription>,
+    subscriptions: BTreeMap<SubscriptionId, Subscription>,
     event: Event<'static>,
     candidates: Candidates,
 }
@@ -181,7 +182,7 @@ impl Matcher {
 
     /// Bytes that the filters occupy, an estimate: without the texts of constants.
     pub fn filter_bytes(&self) -> usize {
-        let table = self.subscriptions.capacity() * (size_of::<(SubscriptionId, Subscription)>() + 1);
+        let table = self.subscriptions.len() * size_of::<(SubscriptionId, Subscription)>();
         let entries: usize =
             self.subscriptions.values().map(|subscription| subscription.entries.len() * 4).sum();
         self.index.bytes() + self.names.bytes() + table + entries
