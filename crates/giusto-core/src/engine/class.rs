@@ -61,6 +61,12 @@ impl Stages {
     pub(super) fn lanes(&self) -> Lanes {
         self.rest.lanes()
     }
+
+    pub(super) fn reserve(&mut self, topics: usize) {
+        [&mut self.rest, &mut self.draining, &mut self.guarded]
+            .into_iter()
+            .for_each(|stage| stage.reserve(topics));
+    }
 }
 
 impl Engine {

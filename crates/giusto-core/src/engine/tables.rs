@@ -64,6 +64,12 @@ impl<T> Slots<T> {
         self.entries.get_mut(number as usize)?.as_mut()
     }
 
+    /// So many entries come without the others being moved.
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.entries.reserve(count);
+        self.free.reserve(count);
+    }
+
     /// No entry has this number or a higher one.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
@@ -183,6 +189,13 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.clients.reserve(count);
+        self.topics.reserve(count);
+        self.flows.reserve(count);
+        self.subscriptions.reserve(count);
+    }
+
     /// A client or topic comes: the age that tells it from those that had its number before.
     pub(super) fn next_age(&mut self) -> u64 {
         self.age += 1;
@@ -336,5 +349,36 @@ impl Client {
         if let Ok(place) = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic) {
             self.flows.remove(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::{Config, Engine, Need, Offer};
+    use crate::input::Share;
+
+    const COUNT: usize = 3_000;
+
+    fn capacities(engine: &Engine) -> [usize; 3] {
+        let tables = &engine.tables;
+        [
+            tables.topics.entries.capacity(),
+            tables.flows.entries.capacity(),
+            tables.subscriptions.entries.capacity(),
+        ]
+    }
+
+    #[test]
+    fn tables_with_room_are_not_moved_when_topics_flows_and_subscriptions_come() {
+        let mut engine = Engine::new(Config::default()).unwrap();
+        engine.reserve(COUNT);
+        let (before, client) = (capacities(&engine), engine.connect("c").unwrap());
+        for n in 0..COUNT {
+            let topic = engine.declare(&format!("t/{n}"), Share::default()).unwrap();
+            engine.advertise(client, topic, &Offer::default()).unwrap();
+            engine.subscribe(client, &format!("t/{n}"), None, &Need::default()).unwrap();
+        }
+        assert_eq!(capacities(&engine), before);
+        assert!(before.iter().all(|&capacity| capacity >= COUNT));
     }
 }

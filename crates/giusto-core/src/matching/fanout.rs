@@ -49,6 +49,9 @@ pub(super) struct Topic {
     pub(super) merged: Vec<SubscriptionId>,
 }
 
+/// Levels that a name has of its own, as a guess.
+const LEVELS: usize = 2;
+
 /// Topics, patterns, and the lists between them. No hash tables: one that grows would make all wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fanout {
@@ -65,6 +68,12 @@ pub(super) struct Fanout {
 }
 
 impl Fanout {
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.patterns.reserve(count);
+        self.pattern_trie.reserve(LEVELS * count);
+        self.topic_trie.reserve(LEVELS * count);
+    }
+
     pub(super) fn add_topic(&mut self, id: TopicId, name: &str) -> Result<(), ChangeError> {
         topic::check_name(name)?;
         if self.topics.get(id.0).is_some() {
@@ -182,5 +191,26 @@ pub(super) fn take_out_sorted(list: &mut Vec<SubscriptionId>, id: SubscriptionId
 pub(super) fn take_out<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if let Some(at) = list.iter().position(|other| *other == item) {
         list.swap_remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_and_names_with_room_are_not_moved_when_others_come() {
+        let mut fanout = Fanout::default();
+        fanout.reserve(3_000);
+        let capacities = |fanout: &Fanout| {
+            let tries = [&fanout.pattern_trie, &fanout.topic_trie].map(Trie::capacity);
+            (fanout.patterns.capacity(), tries)
+        };
+        let before = capacities(&fanout);
+        for n in 0..3_000 {
+            fanout.pattern(&format!("{n}/+"));
+            fanout.add_topic(TopicId(n), &format!("{n}/b")).unwrap();
+        }
+        assert_eq!(capacities(&fanout), before);
     }
 }

@@ -42,6 +42,11 @@ impl Matcher {
         Self::default()
     }
 
+    /// So many topics and patterns come without the others being moved.
+    pub fn reserve(&mut self, count: usize) {
+        self.fanout.reserve(count);
+    }
+
     /// Makes a topic known. Costs as much as there are patterns that cover it.
     pub fn add_topic(&mut self, id: TopicId, name: &str) -> Result<(), ChangeError> {
         self.fanout.add_topic(id, name)
