@@ -152,7 +152,7 @@ class Control:
 
     def _count_losses(self) -> None:
         for conn, topic, flow, reason, count in self._plane.losses():
-            client = self.registry.clients.get(conn) if conn is not None else None
+            client = self.registry.clients.get(conn)
             name = self.registry.topic_names.get(topic)
             if client is not None and name is not None:
                 client.dropped[reason] += count

@@ -27,6 +27,10 @@ impl Weights {
         Err(Invalid::new("weight", weight, format!("a whole number from 1 to {WEIGHT_MAX}")))
     }
 
+    pub(super) fn reserve(&mut self, topics: usize) {
+        self.weights.reserve(topics);
+    }
+
     /// Cells of a cycle if `topic` weighed `weight`.
     pub(super) fn cells_with(&self, topic: TopicId, weight: u32) -> u64 {
         let (sum, divisor) = self.totals(topic, weight);

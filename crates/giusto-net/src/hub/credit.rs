@@ -32,6 +32,11 @@ pub(super) struct Flows {
 }
 
 impl Flows {
+    /// None yet; so many come without the others being moved.
+    pub(super) fn with_room(count: usize) -> Self {
+        Self { entries: Vec::with_capacity(count) }
+    }
+
     /// A flow begins, with `inherited` messages of an earlier one before its own.
     pub(super) fn begin(&mut self, flow: FlowId, conn: ConnId, portion: u32, inherited: u32, part: Part) {
         if flow.index() >= self.entries.len() {

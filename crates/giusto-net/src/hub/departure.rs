@@ -127,7 +127,6 @@ impl Hub {
         }
         let is_gone = self.engine.disconnect_some(client, effort).unwrap_or(true);
         if is_gone {
-            self.note_losses();
             self.conn_of.get_mut(client.index()).into_iter().for_each(|place| *place = None);
         }
         is_gone

@@ -31,6 +31,8 @@ const TOPICS_AT_ONCE: usize = 64;
 
 /// Slots of connections that are looked at at once.
 const SLOTS_AT_ONCE: usize = 256;
+/// Calls for losses in a row at most: those that there can be at once.
+const LOSS_CALLS_MAX: usize = 256;
 
 /// Signals are handled so often while an answer is waited for.
 const SLICE: Duration = Duration::from_millis(100);
@@ -310,15 +312,22 @@ impl PyDoor {
         Ok(conns.into_iter().map(|conn| conn.0).collect())
     }
 
-    /// (conn, topic, flow, reason, count) of what was not delivered since the last call.
+    /// (conn, topic, flow, reason, count) of what was not delivered to clients that are there, since the last call; more of
+    /// it is left for the next call if that is much.
     #[allow(clippy::type_complexity)]
-    fn losses(&self, py: Python<'_>) -> PyResult<Vec<(Option<u64>, u32, Option<u32>, &'static str, u64)>> {
-        let losses = self.ask(py, |hub, _| hub.losses())?;
-        let row = |loss: giusto_net::hub::LossOf| {
-            let (conn, flow) = (loss.conn.map(|conn| conn.0), loss.flow.map(|flow| flow.0));
-            (conn, loss.topic.0, flow, loss.cause.name(), loss.count)
-        };
-        Ok(losses.into_iter().map(row).collect())
+    fn losses(&self, py: Python<'_>) -> PyResult<Vec<(u64, u32, Option<u32>, &'static str, u64)>> {
+        let mut rows = Vec::new();
+        for _ in 0..LOSS_CALLS_MAX {
+            let (losses, more) = self.ask(py, |hub, _| hub.losses(SLOTS_AT_ONCE))?;
+            rows.extend(losses.into_iter().map(|loss| {
+                let flow = loss.flow.map(|flow| flow.0);
+                (loss.conn.0, loss.topic.0, flow, loss.cause.name(), loss.count)
+            }));
+            if !more {
+                break;
+            }
+        }
+        Ok(rows)
     }
 
     /// Counters and delays of topics, messages of clients, what was refused; the longest times since the last call.
