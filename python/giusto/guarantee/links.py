@@ -169,7 +169,7 @@ def is_limited(setting: Setting) -> bool:
 
 
 def credits_ns(stream: Stream) -> int:
-    """The jitter of as many messages as there may be credits for at once that waited, however long they did."""
+    """The jitter of as many messages as credits may have waited for, however long they did."""
     return ceil_div(CREDITS_WAITING * stream.supply.period_ns, stream.supply.count)
 
 
