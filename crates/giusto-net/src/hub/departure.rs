@@ -73,6 +73,7 @@ impl Hub {
         let Some(conn) = self.conns.get_mut(id) else { return };
         let flows = std::mem::take(&mut conn.flows);
         conn.due.clear();
+        conn.due_guarded.clear();
         conn.departures += 1;
         self.rest_for_good(id);
         // Known to the engine as long as the connection has it.

@@ -95,6 +95,24 @@ impl PyDoor {
         Ok(())
     }
 
+    /// Has all topics put under contract.
+    fn guard_all(&self, py: Python<'_>, topics: Vec<u32>) -> PyResult<Vec<u32>> {
+        for &topic in &topics {
+            while !self.change(py, move |hub, _| hub.guard(TopicId(topic), true))? {}
+        }
+        Ok(topics)
+    }
+
+    /// Has topics put among the rest that can be; returns them.
+    fn unguard_all(&self, py: Python<'_>, topics: Vec<u32>) -> PyResult<Vec<u32>> {
+        let mut there = Vec::new();
+        for topic in topics {
+            let is_there = self.ask(py, move |hub, _| hub.guard(TopicId(topic), false))?;
+            there.extend((is_there == Ok(true)).then_some(topic));
+        }
+        Ok(there)
+    }
+
     /// Has all topics told of a subscription, or of its end, a few with each call.
     fn spread(&self, py: Python<'_>, subscription: SubscriptionId, mut is_spread: bool) -> PyResult<()> {
         while !is_spread {
@@ -190,22 +208,13 @@ impl PyDoor {
     }
 
     /// Puts topics under contract, or among the rest; returns those that are there now. One goes back only when nothing of
-    /// it waits.
+    /// it waits. One that cannot come under contract raises, and those after it are as before.
     fn guard(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>, guarded: bool) -> PyResult<Vec<u32>> {
         let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
-        let mut there = Vec::new();
-        for topic in topics {
-            let mut is_there = Ok(false);
-            while is_there == Ok(false) {
-                is_there = self.ask(py, move |hub, _| hub.guard(TopicId(topic), guarded))?;
-                if !guarded {
-                    break;
-                }
-            }
-            there.extend((is_there == Ok(true)).then_some(topic));
-        }
+        let there = if guarded { self.guard_all(py, topics) } else { self.unguard_all(py, topics) };
+        // Also if one was refused: others of them are there.
         self.prepare(py)?;
-        Ok(there)
+        there
     }
 
     /// The connection publishes on the topic from now on; returns the number of the flow.
