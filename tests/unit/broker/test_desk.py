@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -466,6 +467,85 @@ class Reluctant:
 
     def guard(self, topics: list[int], guarded: bool) -> list[int]:
         return topics if guarded else []
+
+
+def with_messages_waiting(bus: MemoryBus) -> Callable[[], None]:
+    """From now on messages of every topic wait; what lets them out."""
+    control = bus._world._control
+    plane = control._plane
+    control.leaving._releasing._plane = Reluctant()
+
+    def let_out() -> None:
+        control.leaving._releasing._plane = plane
+
+    return let_out
+
+
+def test_a_publisher_that_ends_after_its_subscriber_counts_while_its_messages_wait() -> None:
+    bus = MemoryBus()
+    publisher = bus.connect(name="monitor").advertise("alarm", ALARM)
+    subscription = bus.connect(name="nurse").subscribe("alarm", SOON)
+    let_out = with_messages_waiting(bus)
+    subscription.unsubscribe()
+    publisher.unadvertise()
+    bus.clock.advance("1s")
+    assert [supply.client for supply in guarded_of(bus).book.supplies] == ["monitor"]
+    let_out()
+    bus.clock.advance("60s")
+    assert (guarded_of(bus).book.supplies, guarded_of(bus).topics) == ((), {})
+    assert not bus._world._control.leaving.has_due
+
+
+def test_a_publisher_that_ends_before_its_subscriber_counts_while_its_messages_wait() -> None:
+    bus = MemoryBus()
+    publisher = bus.connect(name="monitor").advertise("alarm", ALARM)
+    subscription = bus.connect(name="nurse").subscribe("alarm", SOON)
+    let_out = with_messages_waiting(bus)
+    publisher.unadvertise()
+    subscription.unsubscribe()
+    bus.clock.advance("1s")
+    assert [supply.client for supply in guarded_of(bus).book.supplies] == ["monitor"]
+    let_out()
+    bus.clock.advance("60s")
+    assert guarded_of(bus).book.supplies == ()
+
+
+def test_messages_that_wait_when_something_is_promised_again_count_as_long_as_that() -> None:
+    bus = MemoryBus()
+    publisher = bus.connect(name="monitor").advertise("alarm", ALARM)
+    subscription = bus.connect(name="nurse").subscribe("alarm", SOON)
+    with_messages_waiting(bus)
+    subscription.unsubscribe()
+    publisher.unadvertise()
+    bus.clock.advance("1s")
+    bus.connect(name="doctor").subscribe("alarm", Need(max_latency="10s"))
+    bus.clock.advance("9s")
+    assert len(guarded_of(bus).book.supplies) == 1
+    bus.clock.advance("3s")
+    assert guarded_of(bus).book.supplies == ()
+
+
+def test_who_offers_anew_where_messages_wait_without_a_promise_counts_as_both_offers() -> None:
+    bus = MemoryBus()
+    monitor = bus.connect(name="monitor")
+    publisher = monitor.advertise("alarm", Offer(min_sep="10ms", max_size=256, burst=4))
+    other = bus.connect(name="nurse").subscribe("alarm", SOON)
+    # It stays under contract beside, so that its flows count.
+    monitor.advertise("pulse", ALARM)
+    bus.connect(name="doctor").subscribe("pulse", SOON)
+    let_out = with_messages_waiting(bus)
+    other.unsubscribe()
+    publisher.unadvertise()
+    bus.clock.advance("1s")
+    monitor.advertise("alarm", ALARM)
+    bus.clock.advance("1s")
+    (held,) = guarded_of(bus).holdings.on("alarm")
+    assert held.supply != held.own
+    let_out()
+    bus.clock.advance("60s")
+    (held,) = guarded_of(bus).holdings.on("alarm")
+    assert held.supply == held.own
+    assert "alarm" not in guarded_of(bus).topics
 
 
 def test_a_publisher_that_ends_counts_until_its_messages_are_out() -> None:
