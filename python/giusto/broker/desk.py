@@ -213,8 +213,12 @@ class Desk:
             require_stream(client, name)
             require_limits_beside(client, name)
             self._count_all(draft, client)
-        names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
-        for name in dict.fromkeys(names):
+        covered = self._guarded.tree.covered(pattern)
+        for held in (held for name in covered for held in self._guarded.holdings.on(name)):
+            # Also of who is away: it shall not find its place kept, and be refused for this promise.
+            kept = Offered(held.client, held.topic, held.offer)
+            require_queue(kept, self._tolerance_ns, draft.contract.promise_ns or 0)
+        for name in dict.fromkeys([topic.name for topic in topics] + covered):
             self._guard(draft, name, [draft.contract])
 
     def _guard(self, draft: Draft, topic: str, contracts: list[Contract]) -> None:

@@ -375,6 +375,19 @@ def test_a_burst_that_its_queue_is_not_sure_to_hold_is_refused_with_a_queue_that
     assert refused(late.advertise, "curve", Offer(**offer)).why == "queue"
 
 
+def test_who_comes_back_for_its_place_is_not_refused_for_a_promise_that_was_made_meanwhile() -> None:
+    bus = MemoryBus(BrokerConfig(guarantee=Guarantee(tolerance_ns=200_000_000)))
+    offer = Offer(min_sep="10ms", max_size=256, queue=40)
+    monitor = bus.connect(name="monitor", reconnect=False)
+    monitor.advertise("alarm", offer)
+    bus.connect(name="nurse").subscribe("alarm", Need(max_latency="20ms"))
+    monitor.break_connection()
+    error = refused(bus.connect(name="doctor").subscribe, "alarm", Need(max_latency="10s"))
+    assert error.why == "queue"
+    assert "monitor may have 71 messages under way" in error.reason
+    bus.connect(name="monitor").advertise("alarm", offer)
+
+
 # --- the rest
 
 
