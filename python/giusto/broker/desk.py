@@ -83,7 +83,7 @@ class Desk:
         known = self._registry.topics.get(flow.topic)
         if known is not None and known.size_bytes and flow.topic not in self._guarded.topics:
             # Messages of flows that ended may wait, and those of this one behind them, all with the rest.
-            draft.asks = rest_of(known.subscribers, size_of(flow.offer))
+            draft.asks = rest_of(known.subscribers, size_of(flow.offer), known.comparisons)
 
     def _offer_rest(self, draft: Draft, client: Client, flow: Offered) -> None:
         if self._guarded.is_urgent(client.name):
@@ -94,7 +94,8 @@ class Desk:
 
     def subscribed(self, client: Client, pattern: str, need: Need, comparisons: int = 0) -> Draft:
         """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
-        topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
+        covered = self._registry.topics_covered(pattern)
+        topics = [topic for topic in covered if topic.flows]
         draft = Draft(comer=Comer(client.name, comparisons))
         self._draw_up(draft, client.name, pattern, need, comparisons)
         if binds_later(pattern) or not self._is_known(draft.contract):
@@ -104,8 +105,8 @@ class Desk:
             self._guard_all(draft, topics, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name)
-        # Also those that come under contract: what waits of them goes out with the rest.
-        others = [topic for topic in topics if topic.name not in self._guarded.topics]
+        # Also those that come under contract, or have no flow now: what waits of them goes out with the rest.
+        others = [one for one in covered if one.size_bytes and one.name not in self._guarded.topics]
         draft.asks = rest_of(
             max((topic.subscribers + 1 for topic in others), default=0),
             0,
