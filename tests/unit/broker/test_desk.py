@@ -9,6 +9,7 @@ import pytest
 
 from giusto import Granted, Need, Offer, Refused, Unproved
 from giusto.broker.guarded import Guarded
+from giusto.broker.leaving import AT_ONCE
 from giusto.config import BrokerConfig, Guarantee
 from giusto.contract.matching import Flow as Offered
 from giusto.protocol import ShareTerms
@@ -733,6 +734,24 @@ def test_who_offers_anew_counts_as_both_offers_until_the_messages_of_the_old_one
     (own,) = guarded_of(bus).book.supplies
     assert (own.count, own.period_ns, own.burst, own.size_bytes) == (1, 5_000_000, 1, 100)
     assert not bus._world._control.leaving.has_due
+
+
+def test_many_that_offer_anew_count_as_their_new_offers_some_at_a_time() -> None:
+    bus = MemoryBus(BrokerConfig(guarantee=Guarantee(tolerance_ns=200_000_000)))
+    bus.subscribe("ward/#", Need(max_latency="1s"))
+    monitor = bus.connect(name="monitor")
+    for number in range(2 * AT_ONCE):
+        monitor.advertise(f"ward/{number}", Offer(min_sep="1s", max_size=16, burst=2)).unadvertise()
+        monitor.advertise(f"ward/{number}", Offer(min_sep="1s", max_size=16))
+    holdings, leaving = guarded_of(bus).holdings, bus._world._control.leaving
+    assert len(holdings.wide) == 2 * AT_ONCE
+    for held in holdings.wide.values():
+        held.quiet_ns = 0
+    leaving.tend()
+    assert len(holdings.wide) == AT_ONCE
+    assert leaving.is_behind
+    leaving.some()
+    assert not holdings.wide
 
 
 def test_who_comes_back_after_its_messages_are_out_counts_as_its_new_offer_alone() -> None:
