@@ -84,7 +84,7 @@ class Desk:
         known = self._registry.topics.get(flow.topic)
         if known is not None and known.size_bytes and flow.topic not in self._guarded.topics:
             # Messages of flows that ended may wait, and those of this one behind them, all with the rest.
-            draft.ask_beside(known.subscribers, size_of(flow.offer))
+            draft.ask_beside(known.subscribers, size_of(flow.offer), known.comparisons)
 
     def _offer_rest(self, draft: Draft, client: Client, flow: Offered) -> None:
         if self._guarded.is_urgent(client.name):
@@ -95,7 +95,8 @@ class Desk:
 
     def subscribed(self, client: Client, pattern: str, need: Need, comparisons: int = 0) -> Draft:
         """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
-        topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
+        covered = self._registry.topics_covered(pattern)
+        topics = [topic for topic in covered if topic.flows]
         draft = Draft(comer=Comer(client.name, comparisons))
         self._draw_up(draft, client.name, pattern, need, comparisons)
         if binds_later(pattern) or not self._is_known(draft.contract):
@@ -105,8 +106,8 @@ class Desk:
             self._guard_all(draft, topics, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name)
-        # Also those that come under contract: what waits of them goes out with the rest.
-        others = [topic for topic in topics if topic.name not in self._guarded.topics]
+        # Also those that come under contract, or have no flow now: what waits of them goes out with the rest.
+        others = [one for one in covered if one.size_bytes and one.name not in self._guarded.topics]
         draft.ask_beside(
             max((topic.subscribers + 1 for topic in others), default=0),
             0,
@@ -218,8 +219,12 @@ class Desk:
             require_stream(client, name)
             require_limits_beside(client, name)
             self._count_all(draft, client)
-        names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
-        for name in dict.fromkeys(names):
+        covered = self._guarded.tree.covered(pattern)
+        for held in (held for name in covered for held in self._guarded.holdings.on(name)):
+            # Also of who is away: it shall not find its place kept, and be refused for this promise.
+            kept = Offered(held.client, held.topic, held.offer)
+            require_queue(kept, self._tolerance_ns, draft.contract.promise_ns or 0)
+        for name in dict.fromkeys([topic.name for topic in topics] + covered):
             self._guard(draft, name, [draft.contract])
 
     def _guard(self, draft: Draft, topic: str, contracts: list[Contract]) -> None:

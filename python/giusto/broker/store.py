@@ -17,7 +17,7 @@ from typing import IO
 
 from giusto.broker.leaves import rows_in
 from giusto.broker.rows import Kept, Row, kept_in, row_of
-from giusto.broker.salvage import Salvaged, row_in, salvage
+from giusto.broker.salvage import DAMAGE, Salvaged, row_in, salvage
 from giusto.contract import show_ns
 from giusto.errors import InvalidInput, NotKept
 
@@ -110,7 +110,7 @@ class Store:
     def _rows(self) -> list[Row]:
         try:
             return _rows_of(self._database)
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             self._database.close()
             self._replace(str(error))
             self._database = self._connect(self.path)
@@ -129,7 +129,7 @@ class Store:
         except (OSError, sqlite3.OperationalError) as error:
             expected = f"a file that can be written, in a directory that exists ({error})"
             raise InvalidInput("guarantee.store", self.path, expected) from None
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             self._replace(str(error))
             return self._connect(self.path)
 
@@ -176,7 +176,7 @@ class Store:
             salvaged = self._salvage()
             aside = self._put_aside()
             self._finish_replacing()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *DAMAGE) as error:
             expected = (
                 f"a store that is whole: this one is damaged ({problem}) and cannot be replaced ({error}); "
                 "let the broker write in its directory, or name another file"

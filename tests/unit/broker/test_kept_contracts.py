@@ -11,6 +11,7 @@ from msgspec.structs import replace as replace_terms
 from recording import Bench
 
 from giusto import errors
+from giusto.broker import topics as topics_module
 from giusto.broker.leaving import AT_ONCE
 from giusto.broker.store import Store
 from giusto.config import BrokerConfig, Guarantee
@@ -211,6 +212,23 @@ def test_a_topic_on_which_something_is_promised_is_not_forgotten(path: Path) -> 
     bench.ask(1, Unadvertise(id=2, flow=flow))
     for _ in range(3):
         bench.control.forget_vacant()
+    assert "alarm" in bench.control.registry.topics
+
+
+def test_a_topic_on_which_something_is_promised_does_not_keep_the_others_from_being_forgotten(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topics_module, "VACANT_MAX", 10)
+    bench = Bench(store=Store(path))
+    under_contract(bench)
+    flow = next(iter(bench.control.registry.clients[1].flows))
+    bench.ask(1, Unadvertise(id=2, flow=flow))
+    bench.client(3)
+    for number in range(30):
+        (answer,) = bench.ask(3, Advertise(id=number, topic=f"passing/{number}"))
+        assert isinstance(answer, Advertised)
+        bench.ask(3, Unadvertise(id=number, flow=answer.flow))
+    assert len(bench.control.registry.vacant) <= 11
     assert "alarm" in bench.control.registry.topics
 
 
