@@ -68,13 +68,19 @@ class Carried:
         self.rate += sign * parts(supply.count * size_bytes, supply.period_ns)
 
     def through_ns(self, link: LinkTerms, before_bytes: int, beside_rate: int = 0) -> int:
-        """b + Σσ on this link, and its delay; `LONGEST_NS` if it carries less than comes."""
+        """b + Σσ on this link, rounded, and its delay; `LONGEST_NS` if it carries less than comes."""
         if link.bits_per_second == 0:
             return link.delay_ns
         if (self.rate + beside_rate) * 8_000_000_000 > link.bits_per_second * ONE:
             return LONGEST_NS
         bits = (self.burst + before_bytes * ONE) * 8
-        return link.delay_ns + ceil_div(bits * 1_000_000_000, link.bits_per_second * ONE)
+        return link.delay_ns + rounded(ceil_div(bits * 1_000_000_000, link.bits_per_second * ONE))
+
+
+def rounded(ns: int) -> int:
+    """A little longer, by a part in 128 at most: most changes move no time, and no topic with it."""
+    step_ns = 1 << max(0, ns.bit_length() - 8)
+    return ceil_div(ns, step_ns) * step_ns
 
 
 NOTHING = Carried()
