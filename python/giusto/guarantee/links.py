@@ -68,13 +68,13 @@ class Carried:
         self.rate += sign * parts(supply.count * size_bytes, supply.period_ns)
 
     def through_ns(self, link: LinkTerms, before_bytes: int, beside_rate: int = 0) -> int:
-        """b + Σσ on this link, rounded, and its delay; `LONGEST_NS` if it carries less than comes."""
+        """b + Σσ on this link, and its delay; `LONGEST_NS` if it carries less than comes."""
         if link.bits_per_second == 0:
             return link.delay_ns
         if (self.rate + beside_rate) * 8_000_000_000 > link.bits_per_second * ONE:
             return LONGEST_NS
         bits = (self.burst + before_bytes * ONE) * 8
-        return link.delay_ns + rounded(ceil_div(bits * 1_000_000_000, link.bits_per_second * ONE))
+        return link.delay_ns + ceil_div(bits * 1_000_000_000, link.bits_per_second * ONE)
 
 
 def rounded(ns: int) -> int:
@@ -193,10 +193,13 @@ class Links:
     def times_of(self, client: str) -> tuple[int, int]:
         """From a publisher to the broker; from there to a subscriber, behind all that its socket may hold."""
         into, out = self.into.get(client, NOTHING), self.out.get(client, NOTHING)
+        link_in, link_out = self.setting.link_in, self.setting.link_out
         rate = parts(OTHERS_WIRE_BYTES, PROBATION_NS)
+        into_ns = into.through_ns(link_in, 2 * OTHERS_WIRE_BYTES, rate)
+        out_ns = out.through_ns(link_out, wire_bytes(SOCKET_BYTES))
         return (
-            into.through_ns(self.setting.link_in, 2 * OTHERS_WIRE_BYTES, rate),
-            out.through_ns(self.setting.link_out, wire_bytes(SOCKET_BYTES)),
+            rounded(into_ns) if link_in.bits_per_second else into_ns,
+            rounded(out_ns) if link_out.bits_per_second else out_ns,
         )
 
     def wrong(self, client: str, into_ns: int, out_ns: int) -> str | None:
