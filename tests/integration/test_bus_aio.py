@@ -140,6 +140,19 @@ def test_who_publishes_under_contract_asks_and_answers_over_a_second_connection(
     run(broker, test)
 
 
+def test_who_has_asked_and_answered_before_can_publish_under_contract(broker: BrokerProcess) -> None:
+    async def test(bus: giusto.aio.Bus) -> None:
+        await bus.subscribe("alarm", giusto.Need(max_latency="50ms"))
+        async with giusto.aio.connect(broker.address, name="early") as early:
+            await early.serve("double", lambda message: message.payload * 2)
+            assert (await early.request("double", b"ab")).payload == b"abab"
+            await early.advertise("alarm", giusto.Offer(min_sep="10ms", max_size=256))
+            assert (await early.request("double", b"cd")).payload == b"cdcd"
+            assert [party.name for party in await bus.publishers("double")] == ["early~"]
+
+    run(broker, test)
+
+
 def test_publishing_waits_for_credit_and_can_be_told_not_to(broker: BrokerProcess) -> None:
     async def test(bus: giusto.aio.Bus) -> None:
         publisher = await bus.advertise("credit", Offer(queue=2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -45,7 +44,6 @@ class Bus(AnyBus):
         self._closing = threading.Event()
         self._dispatcher: Dispatcher | None = None
         self._replies: Subscription | None = None
-        self._repliers: OrderedDict[str, Publisher] = OrderedDict()
         self._second: Bus | None = None
         self._native = self._make_native()
         try:
@@ -73,6 +71,10 @@ class Bus(AnyBus):
         """Announce that this client publishes on a topic, and what it offers."""
         on = {"on_violation": on_violation, "on_matched": on_matched, "on_drop": on_drop}
         publisher = Publisher(self, announcement(topic, offer, type, on))
+        with self._lock:
+            moved = self._take_unlimited(publisher.offer)
+        for one in moved:
+            one.unadvertise()
         self._run(operation.advertise(self._ledger, publisher))
         self._dispatch_if(bool(publisher.handlers))
         return publisher
@@ -157,8 +159,7 @@ class Bus(AnyBus):
         deadline_ns = self._native.now + timeout_ns
         with self._lock:
             asked, replies = self._exchanges(), self._reply_box()
-            publisher = self._ledger.publishers.get(topic) or self.advertise(topic, offer)
-        assert isinstance(publisher, Publisher)
+            publisher = self._requester(topic, offer)
         number, carried = asked.ask()
         try:
             publisher.publish(payload, attributes={**(attributes or {}), **carried}, timeout=timeout)
@@ -173,6 +174,15 @@ class Bus(AnyBus):
                     raise TimedOut(f"request on {topic}{nobody}", timeout_ns)
         finally:
             asked.forget(number)
+
+    def _requester(self, topic: str, offer: Offer | None) -> Publisher:
+        publisher = self._ledger.publishers.get(topic)
+        if publisher is None:
+            publisher = self.advertise(topic, offer)
+            if offer is None:
+                self._requesters[topic] = publisher
+        assert isinstance(publisher, Publisher)
+        return publisher
 
     def serve(
         self,
@@ -219,12 +229,12 @@ class Bus(AnyBus):
         """The connection for requests and replies if this one publishes something with a limit."""
         with self._lock:
             self._check_open()
-            if self._second is None:
-                self._second = self._connect_beside(self.name + exchange.SECOND)
+            if self._second is None or self._second._is_lost:
+                self._second = self._connect_beside(self._second_name)
                 self._second._is_second = True
             return self._second
 
-    def _connect_beside(self, name: str) -> Bus:
+    def _connect_beside(self, name: str | None) -> Bus:
         return Bus(self.address, name=name, timeout=f"{self._timeout_ns}ns", reconnect=self._reconnects)
 
     def _reply_box(self) -> Subscription:
@@ -243,7 +253,7 @@ class Bus(AnyBus):
     def _replier(self, topic: str, offer: Offer | None) -> Publisher:
         if offer is None and self._has_limits and topic not in self._repliers:
             return self._beside()._replier(topic, None)
-        publisher = self._repliers.get(topic)
+        publisher: Publisher | None = self._repliers.get(topic)
         if publisher is None:
             publisher = self._repliers[topic] = self.advertise(topic, offer)
         self._repliers.move_to_end(topic)

@@ -9,18 +9,18 @@ import os
 import threading
 import time
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
 from giusto import _core
 from giusto.client.events import Event, EventQueue, Lost, Restored
-from giusto.client.exchange import Exchange, reply_topic
+from giusto.client.exchange import SECOND, Exchange, reply_topic
 from giusto.client.ledger import Ledger
 from giusto.client.operation import Ask
 from giusto.client.report import Report
-from giusto.contract import Duration, duration_ns
+from giusto.contract import Duration, Offer, duration_ns
 from giusto.errors import Closed, Duplicate, InvalidInput, ProtocolError, TimedOut, Unreachable
 from giusto.protocol import Connected, encode
 
@@ -57,6 +57,9 @@ class AnyBus:
         self._process = os.getpid()
         self._has_reports = False
         self._is_second = False
+        # Publishers that requests and replies have made, by topic.
+        self._requesters: dict[str, Any] = {}
+        self._repliers: OrderedDict[str, Any] = OrderedDict()
         _open.add(self)
 
     @property
@@ -174,6 +177,28 @@ class AnyBus:
         return not self._is_second and any(
             one.offer.limit is not None for one in list(self._ledger.publishers.values())
         )
+
+    def _take_unlimited(self, beside: Offer) -> list[Any]:
+        """The publishers of requests and replies that must not stay beside an offer, as they have no limit.
+
+        Whoever asks or answers next does so on the second connection.
+        """
+        if beside.limit is None or self._is_second:
+            return []
+        taken: list[Any] = []
+        for made in (self._requesters, self._repliers):
+            taken += [made.pop(topic) for topic, one in list(made.items()) if one.offer.limit is None]
+        return taken
+
+    @property
+    def _second_name(self) -> str | None:
+        """Of the second connection; nobody can come back for one that was made up."""
+        return None if self._is_unnamed else self.name + SECOND
+
+    @property
+    def _is_lost(self) -> bool:
+        """Whether the connection has ended for good."""
+        return not self._reconnects and not self.is_connected
 
     def _exchanges(self) -> Exchange:
         if self._exchange is None:

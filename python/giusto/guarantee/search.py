@@ -34,7 +34,8 @@ STEPS = 4_000
 STEPS_ALWAYS = 10
 STEPS_PER_TOPIC = 4
 STEPS_PER_FLOW = 2
-"""What a decision takes at least, and for each topic and flow that it is about."""
+STEPS_PER_LINKED = 10
+"""What a decision takes at least, for each topic and flow that it is about, and for others on their links."""
 PRECISION = 1 << 10
 SIZE_PRECISION = 1 << 6
 
@@ -67,7 +68,9 @@ class Search:
     def holds(self, change: Change) -> bool:
         """Whether it would be granted."""
         self.take(change)
-        return self.book.decide(change) is None
+        is_granted = self.book.decide(change) is None
+        self.take_linked()
+        return is_granted
 
     def take(self, change: Change) -> None:
         """The steps that looking at a change takes."""
@@ -75,6 +78,11 @@ class Search:
         if self.left < 0:
             self.left = 0
             raise Exhausted
+
+    def take_linked(self) -> None:
+        """The steps that topics took whose links were others for a while: what was tried last says which."""
+        if self.book.links.is_limited:
+            self.left = max(0, self.left - STEPS_PER_LINKED * len(self.book.touched))
 
     def smallest_latency_ns(self) -> int | None:
         """That all that the change asks for could have; None if it asks nothing, or if others would break."""
@@ -115,6 +123,7 @@ class Search:
                 if found_ns is None:
                     return None
                 needed_ns = found_ns
+                self.take_linked()
             return asked_ns if self.holds(self.asking(asked_ns)) else None
         except Exhausted:
             self.is_complete = False

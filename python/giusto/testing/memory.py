@@ -67,7 +67,7 @@ class MemoryBus(Bus):
     def _open(self) -> None:
         self._conn = self._world.join(self._native, weak_hook(self._look))
 
-    def _connect_beside(self, name: str) -> MemoryBus:
+    def _connect_beside(self, name: str | None) -> MemoryBus:
         return self.connect(name=name, reconnect=self._reconnects)
 
     def _do(self, step: Step) -> object:

@@ -196,6 +196,45 @@ def test_a_server_that_publishes_with_a_limit_can_come_under_contract_after_its_
     assert isinstance(bus.subscribe("alarm", SOON).verdict, giusto.Granted)
 
 
+def test_who_has_asked_and_answered_before_can_publish_under_contract() -> None:
+    bus = MemoryBus(name="nurse")
+    bus.serve("half", lambda message: message.payload[::2])
+    bus.subscribe("alarm", SOON)
+    monitor = bus.connect(name="monitor")
+    monitor.serve("double", lambda message: message.payload * 2)
+    assert bus.request("double", b"ab").payload == b"abab"
+    assert monitor.request("half", b"abcd").payload == b"ac"
+    monitor.advertise("alarm", ALARM)
+    assert isinstance(bus.connect().subscribe("alarm", SOON).verdict, giusto.Granted)
+    assert bus.request("double", b"ab").payload == b"abab"
+    assert monitor.request("half", b"abcd").payload == b"ac"
+    assert [party.name for party in bus.publishers("half")] == ["monitor~"]
+    assert [party.name for party in bus.publishers("_reply/nurse")] == ["monitor~"]
+
+
+def test_a_second_connection_that_is_lost_for_good_is_replaced() -> None:
+    bus = MemoryBus()
+    bus.serve("double", lambda message: message.payload * 2)
+    monitor = bus.connect(name="monitor", reconnect=False)
+    monitor.advertise("alarm", ALARM)
+    assert monitor.request("double", b"ab").payload == b"abab"
+    second = monitor._second
+    assert isinstance(second, MemoryBus)
+    second.break_connection()
+    assert monitor.request("double", b"ab").payload == b"abab"
+    assert monitor._second is not second
+
+
+def test_nobody_can_come_back_for_the_second_connection_of_a_bus_without_a_name() -> None:
+    bus = MemoryBus()
+    bus.serve("double", lambda message: message.payload * 2)
+    asker = bus.connect()
+    asker.advertise("alarm", ALARM)
+    assert asker.request("double", b"ab").payload == b"abab"
+    registry = bus._world._control.registry
+    assert [client.unnamed for client in registry.clients.values()] == [True] * 3
+
+
 def test_replies_can_have_an_offer_and_go_over_the_same_connection_then() -> None:
     bus = MemoryBus(name="asker")
     server = bus.connect(name="server")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -46,7 +45,6 @@ class Bus(AnyBus):
         self._restoring: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._replies: Subscription | None = None
-        self._repliers: OrderedDict[str, Publisher] = OrderedDict()
         self._second: Bus | None = None
         self._asking = asyncio.Lock()
 
@@ -74,6 +72,8 @@ class Bus(AnyBus):
         """Announce that this client publishes on a topic, and what it offers."""
         on = {"on_violation": on_violation, "on_matched": on_matched, "on_drop": on_drop}
         publisher = Publisher(self, announcement(topic, offer, type, on))
+        for moved in self._take_unlimited(publisher.offer):
+            await moved.unadvertise()
         await self._run(operation.advertise(self._ledger, publisher))
         return publisher
 
@@ -159,8 +159,7 @@ class Bus(AnyBus):
             asked = self._exchanges()
             if self._replies is None:
                 self._replies = await self.subscribe(asked.topic, callback=asked.settle)
-            publisher = self._ledger.publishers.get(topic) or await self.advertise(topic, offer)
-        assert isinstance(publisher, Publisher)
+            publisher = await self._requester(topic, offer)
         number, carried = asked.ask()
         try:
             await publisher.publish(payload, attributes={**(attributes or {}), **carried}, timeout=timeout)
@@ -170,6 +169,15 @@ class Bus(AnyBus):
             return reply
         finally:
             asked.forget(number)
+
+    async def _requester(self, topic: str, offer: Offer | None) -> Publisher:
+        publisher = self._ledger.publishers.get(topic)
+        if publisher is None:
+            publisher = await self.advertise(topic, offer)
+            if offer is None:
+                self._requesters[topic] = publisher
+        assert isinstance(publisher, Publisher)
+        return publisher
 
     async def serve(
         self,
@@ -222,8 +230,8 @@ class Bus(AnyBus):
         async with self._asking:
             if self._is_closed:
                 raise Closed(CLOSED)
-            if self._second is None:
-                name, timeout = self.name + exchange.SECOND, f"{self._timeout_ns}ns"
+            if self._second is None or self._second._is_lost:
+                name, timeout = self._second_name, f"{self._timeout_ns}ns"
                 second = Bus(self.address, name=name, timeout=timeout, reconnect=self._reconnects)
                 second._is_second = True
                 self._second = await second._start()
@@ -233,7 +241,7 @@ class Bus(AnyBus):
         if offer is None and self._has_limits and topic not in self._repliers:
             return await (await self._beside())._replier(topic, None)
         async with self._asking:
-            publisher = self._repliers.get(topic)
+            publisher: Publisher | None = self._repliers.get(topic)
             if publisher is None:
                 publisher = self._repliers[topic] = await self.advertise(topic, offer)
             self._repliers.move_to_end(topic)
