@@ -91,6 +91,7 @@ class Setting:
 
     `tolerance_ns` is the part of every flow's jitter that the broker itself has added for the policer's sake;
     if it is above 0, nothing is granted under which a publisher that keeps its offer could be policed.
+    `datagrams` says that the broker takes them, also from those to whom nothing was promised.
     """
 
     input: str = "twrr"
@@ -104,6 +105,7 @@ class Setting:
     link_out: LinkTerms = field(default_factory=LinkTerms)
     include_stall: bool = False
     tolerance_ns: int = 0
+    datagrams: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
