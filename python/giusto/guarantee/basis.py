@@ -29,6 +29,7 @@ def setting_of(config: BrokerConfig, costs: Costs) -> Setting:
         link_in=_link(terms.link_delay_in_ns, terms.link_bandwidth_in_bps, costs),
         link_out=_link(terms.link_delay_out_ns, terms.link_bandwidth_out_bps, costs),
         include_stall=terms.stall == "include",
+        datagrams=any(address.startswith("udp://") for address in config.listen),
     )
 
 

@@ -28,6 +28,8 @@ from giusto.guarantee.stream import READ_BYTES, Stream
 
 PORTION_MIN_BYTES = 1_024
 FLUSH_BYTES = 65_536
+DATAGRAM_BYTES = 65_507
+"""The longest one: it is taken at once."""
 SMALLEST_FRAME_BYTES = 57
 PROBATION_NS = 100_000_000
 OTHERS = 4
@@ -40,11 +42,12 @@ READY_FEW = 64
 """Clients that have got something, beside those of the last step, when the rest finds out who they are."""
 
 
-def action_ns(costs: Costs, rest: Rest) -> int:
+def action_ns(setting: Setting, rest: Rest) -> int:
     """The longest thing that the rest does without a look at the clock."""
+    costs = setting.costs
     return max(
         costs.call_ns,
-        flood_ns(costs, READ_BYTES),
+        flood_ns(costs, DATAGRAM_BYTES if setting.datagrams else READ_BYTES),
         costs.take.ns(rest.size_bytes),
         costs.step.ns(rest.size_bytes)
         + rest.fanout * costs.deliver.ns(rest.size_bytes)
@@ -56,7 +59,7 @@ def action_ns(costs: Costs, rest: Rest) -> int:
 
 def slice_ns(setting: Setting, rest: Rest) -> int:
     """b: the rest, once."""
-    return setting.slice_ns + action_ns(setting.costs, rest) + setting.costs.turn_ns
+    return setting.slice_ns + action_ns(setting, rest) + setting.costs.turn_ns
 
 
 def flood_ns(costs: Costs, size_bytes: int) -> int:

@@ -96,6 +96,7 @@ class Setting:
     `tolerance_ns` is the part of every flow's jitter that the broker itself has added for the policer's sake;
     if it is above 0, nothing is granted under which a publisher that keeps its offer could be policed. So
     much of it as `tolerance_beside_ns` comes with the link and the period, the other part is as configured.
+    `datagrams` says that the broker takes them, also from those to whom nothing was promised.
     """
 
     input: str = "twrr"
@@ -110,6 +111,7 @@ class Setting:
     include_stall: bool = False
     tolerance_ns: int = 0
     tolerance_beside_ns: int = 0
+    datagrams: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

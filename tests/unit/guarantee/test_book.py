@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
 import pytest
-from books import MS, contract, demand, grant, setting, supply
+from books import MS, SWIFT, contract, demand, grant, setting, supply
 from hypothesis import given
 from hypothesis import strategies as st
 
+from giusto.config import BrokerConfig
 from giusto.contract.duration import rate_terms
 from giusto.errors import Duplicate, InvalidInput, Nearest, Overload, Unknown, rate_text
+from giusto.guarantee.basis import setting_of
 from giusto.guarantee.blocking import NAMES_BYTES
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Change, Rest
@@ -67,6 +70,22 @@ def test_the_longest_action_of_the_rest_is_waited_for(book: Book, rest: Rest, ac
     grant(book, replace(change, rest=rest))
     blocking = next(part.ns for part in book.bound("pump", "alarm").parts if part.name == "blocking")
     assert blocking == book.setting.slice_ns + action_ns + book.setting.costs.turn_ns
+
+
+def test_where_datagrams_are_taken_a_whole_one_is_waited_for() -> None:
+    costs = replace(SWIFT, call_ns=0)
+    change = contract("alarm", supply("pump", "alarm"), max_latency_ns=50 * MS)
+    found = {}
+    for datagrams in (False, True):
+        book = Book(setting(costs=costs, datagrams=datagrams))
+        grant(book, change)
+        parts = book.bound("pump", "alarm").parts
+        found[datagrams] = next(part.ns for part in parts if part.name == "blocking")
+    assert found[True] == 100_000 + 6_000 + ceil(65_507 / 57) * 300 + 5_000
+    assert found[False] < found[True]
+    listening = BrokerConfig(listen=("tcp://127.0.0.1:0", "udp://127.0.0.1:0"))
+    assert setting_of(listening, costs).datagrams
+    assert not setting_of(replace(listening, listen=("tcp://127.0.0.1:0",)), costs).datagrams
 
 
 def test_a_latency_that_is_too_short_is_refused_with_what_it_would_get(book: Book) -> None:
