@@ -37,6 +37,11 @@ class Topics:
         number = self._plane.declare(name, share_of(share))
         return self._registry.add_topic(number, name, share, kept=kept)
 
+    def undo(self, topic: Topic) -> None:
+        """A topic that has just been declared for nothing."""
+        if self._plane.forget([topic.number]):
+            self._registry.remove_topic(topic)
+
     def look(self) -> None:
         """From now on the topics that have been vacant since the last look are due to be forgotten."""
         vacant = list(self._registry.vacant.values())
