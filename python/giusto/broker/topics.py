@@ -37,11 +37,6 @@ class Topics:
         number = self._plane.declare(name, share_of(share))
         return self._registry.add_topic(number, name, share, kept=kept)
 
-    def undo(self, topic: Topic) -> None:
-        """A topic that has just been declared for nothing."""
-        if self._plane.forget([topic.number]):
-            self._registry.remove_topic(topic)
-
     def look(self) -> None:
         """From now on the topics that have been vacant since the last look are due to be forgotten."""
         vacant = list(self._registry.vacant.values())
@@ -62,6 +57,11 @@ class Topics:
         due = [topic for topic in due if topic.rested and vacant.get(topic.name) is topic]
         if due:
             self._forget(due)
+
+    def undo(self, topic: Topic) -> None:
+        """A topic that has just been declared for nothing."""
+        if self._plane.forget([topic.number]):
+            self._registry.remove_topic(topic)
 
     def _forget(self, topics: Sequence[Topic]) -> None:
         topics = [topic for topic in topics if not self.is_promised(topic.name)]
