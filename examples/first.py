@@ -4,7 +4,7 @@ import time
 
 import giusto
 
-with giusto.connect() as bus:
+with giusto.connect(name="ward-3") as bus:
     alarm = bus.advertise("ward/3/alarm", giusto.Offer(min_sep="10ms", max_size=256))
     sub = bus.subscribe("ward/+/alarm", giusto.Need(max_latency="5ms"))
     print(sub.verdict)

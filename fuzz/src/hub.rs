@@ -3,6 +3,7 @@
 //! The first byte of the input chooses the policies. The rest is a row of acts of the stranger: a byte that says
 //! which, a byte that says how much, and for what it sends so many bytes.
 
+use giusto_core::effort::Effort;
 use giusto_core::engine::{Config, Need, Offer};
 use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, Hello, VERSION};
 use giusto_core::id::{FlowId, Nanos, SubscriptionId, TopicId};
@@ -113,9 +114,10 @@ impl World {
         }
         self.forward_guarded();
         self.hub.gather(self.now);
-        for conn in self.hub.expire(self.now) {
+        for conn in self.hub.expire(self.now, usize::MAX) {
             self.hub.hang_up(conn, "too late");
         }
+        self.hub.finish_some(Effort::units(16));
         while let Some(conn) = self.hub.pop_dirty() {
             let mut out = Vec::new();
             while self.hub.fill_datagram(self.now, conn, Traffic::All, &mut out) {

@@ -58,7 +58,7 @@ class Setting:
         """When the rate is raised, in seconds; as long as that before, and twice as long after."""
         return float(self.seconds), 2.0 * self.seconds
 
-    def served(self) -> sim.Run:
+    def served(self) -> sim.Served:
         """Everything that both clients publish."""
         names = {"good": "good", "bad": "bad"} if self.policy == "shares" else {"good": "all", "bad": "all"}
         rates = {"good": self.share, "bad": 1, "all": 1}
@@ -93,7 +93,7 @@ class Setting:
         return float(fair.response([self.share, 1], None, 0, 1 + JITTER, rate, service) * 1000)
 
 
-def by_client(run: sim.Run) -> dict[str, Delays]:
+def by_client(run: sim.Served) -> dict[str, Delays]:
     """Of each client: when its messages arrived, in seconds, and their delays in ms."""
     found: dict[str, Delays] = {client: [] for client in CLIENTS}
     for done in run.completions:

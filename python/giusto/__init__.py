@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from giusto import aio as aio
     from giusto import errors as errors
+    from giusto import sim as sim
     from giusto import testing as testing
     from giusto._core import Filter as Filter
     from giusto._core import Float as Float
@@ -80,7 +81,7 @@ _HOMES = {
     ),
     "giusto.planning": ("Plan", "plan"),
 }
-_MODULES = ("aio", "errors", "testing")
+_MODULES = ("aio", "errors", "sim", "testing")
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 

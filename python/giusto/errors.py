@@ -11,7 +11,7 @@
     ├── StoreFull(flow, capacity)
     ├── ProtocolError(problem, offset)
     ├── Overload(message)
-    ├── Refused(why, reason, nearest)
+    ├── Refused(why, reason, nearest, parts)
     ├── NotKept(path, problem)
     ├── Unreachable(address, problem)             also a ConnectionError
     ├── Closed(reason)                            also a ConnectionError
@@ -27,7 +27,7 @@ The arguments are attributes of the same names. All of them can be pickled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class GiustoError(Exception):
@@ -151,24 +151,65 @@ def milliseconds(ns: int) -> str:
     return f"{whole}.{part:06}".rstrip("0").rstrip(".") + " ms"
 
 
-class Nearest(NamedTuple):
-    """What could be granted instead: the smallest `max_latency`, the largest rate.
+RATE_UNITS = (("s", 1_000_000_000), ("min", 60_000_000_000), ("h", 3_600_000_000_000))
+RATE_LEAST = 100
+"""Rounded down to whole messages, a rate of so many is not much less."""
 
-    None if nothing helps, or if it would have taken too long to find out.
+
+def rate_text(count: int, period_ns: int) -> str:
+    """A rate as an offer takes it, rounded down: `236/s`, `1200/min`."""
+    for unit, unit_ns in RATE_UNITS:
+        whole, left = divmod(count * unit_ns, period_ns)
+        if whole >= RATE_LEAST or (whole and not left):
+            return f"{whole}/{unit}"
+    return f"{count}/{period_ns}ns"
+
+
+NAMES_MAX = 4
+"""So many clients are named, and the others counted."""
+
+
+def names_text(names: Sequence[str]) -> str:
+    """`'bed-1', 'bed-2' and 7 more`."""
+    shown = [repr(name) for name in names[:NAMES_MAX]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+class Nearest(NamedTuple):
+    """What could be granted instead, each by itself: None if it does not help, or would have taken too long.
+
+    The smallest `max_latency`; the largest rate, `count` per `period_ns`, for those `publishers` that are
+    faster, or all of their rates lower by so many thousandths; the least `guarantee.tolerance` of the broker;
+    the largest `max_size`.
     """
 
     max_latency_ns: int | None = None
     count: int | None = None  # type: ignore[assignment]  # not the method of tuples
     period_ns: int | None = None
+    publishers: tuple[str, ...] = ()
+    lower_permille: int | None = None
+    tolerance_ns: int | None = None
+    max_size_bytes: int | None = None
 
     def __str__(self) -> str:
         ways = []
         if self.max_latency_ns is not None:
             ways.append(f"a max_latency of {milliseconds(self.max_latency_ns)}")
+        if self.tolerance_ns is not None:
+            ways.append(f"a guarantee.tolerance of {milliseconds(self.tolerance_ns)}")
+        if self.max_size_bytes is not None:
+            ways.append(f"a max_size of {self.max_size_bytes}")
         if self.count is not None and self.period_ns is not None:
-            messages = "message" if self.count == 1 else "messages"
-            ways.append(f"at most {self.count} {messages} per {milliseconds(self.period_ns)}")
+            ways.append(self._slower(self.count, self.period_ns))
         return ", or ".join(ways) or "nothing"
+
+    def _slower(self, count: int, period_ns: int) -> str:
+        most = f"at most {rate_text(count, period_ns)}"
+        if self.lower_permille is not None:
+            whose = f" of {names_text(self.publishers)}" if self.publishers else ""
+            return f"all rates{whose} lower by {self.lower_permille / 10:g} % ({most})"
+        return f"{most} from {names_text(self.publishers)}" if self.publishers else most
 
 
 class Refused(GiustoError):
@@ -176,19 +217,37 @@ class Refused(GiustoError):
 
     `why` is a word: latency, others, overload, tolerance, max_sep, rate, no_limit, unlimited_beside, queue
     or datagrams; `reason` says it as a sentence. `nearest` is what would be granted now, if anything is.
+    `parts` are the terms (name, nanoseconds, label) of the bound that is too long, if that is why.
     """
 
-    def __init__(self, why: str, reason: str, nearest: Sequence[int | None] | None = None) -> None:
+    def __init__(
+        self,
+        why: str,
+        reason: str,
+        nearest: Sequence[Any] | None = None,
+        parts: Sequence[Sequence[Any]] = (),
+    ) -> None:
         found = None if nearest is None else Nearest(*nearest)
-        super().__init__(why, reason, found)
+        if found is not None:
+            found = found._replace(publishers=tuple(found.publishers))
         self.why = why
         self.reason = reason
         self.nearest = found
+        self.parts = tuple((str(name), int(ns), str(label)) for name, ns, label in parts)
+        super().__init__(why, reason, found, self.parts)
 
     def __str__(self) -> str:
         if self.nearest is None or self.why in ("max_sep", "rate"):
             return self.reason
         return f"{self.reason}; the nearest that is possible: {self.nearest}"
+
+    @property
+    def explanation(self) -> str:
+        """Term by term how the bound comes about that is too long; empty if it is not about one."""
+        if not self.parts:
+            return ""
+        lines = [f"{milliseconds(ns):>15}  {name} ({label})" for name, ns, label in self.parts]
+        return "\n".join([*lines, f"{milliseconds(sum(ns for _, ns, _ in self.parts)):>15}  in all"])
 
 
 class NotKept(GiustoError):

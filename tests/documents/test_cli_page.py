@@ -33,11 +33,9 @@ def helps(*words: str) -> list[str]:
 def options_in(text: str) -> set[str]:
     """The options that a help text lists, without those of one paper alone."""
     listed = text.partition("Options:\n")[2].partition("Examples:")[0]
-    lines = re.findall(r"^ +(-.*)$", listed, re.MULTILINE)
-    lines = [line for line in lines if "Single run:" not in line]
-    return {
-        name for line in lines for name in re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", line.split("  ")[0])
-    }
+    entries = [entry for entry in re.split(r"^ +(?=-)", listed, flags=re.MULTILINE) if entry.startswith("-")]
+    names = [re.split("  |\n", entry)[0] for entry in entries if "Single run:" not in entry]
+    return {name for line in names for name in re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", line)}
 
 
 def options_on_page(command: str) -> set[str]:

@@ -200,6 +200,21 @@ def test_a_broker_says_what_its_promises_rest_on() -> None:
     assert "promises rest on default costs" in said
 
 
+def test_a_broker_says_where_contracts_are_kept_and_how_many_it_found(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    said = []
+    for _ in range(2):
+        with BrokerProcess(**{"guarantee.store": str(path), "guarantee.reserve": "30s"}) as broker:
+            bus = giusto.connect(broker.address, name="bed", reconnect=False)
+            bus.advertise("alarm", ALARM)
+            bus.subscribe("alarm", Need(max_latency="50ms"))
+            broker.process.kill()
+            said.append(broker.process.communicate(timeout=60)[1])
+            bus.close()
+    assert f"contracts kept in {path}: new, empty" in said[0]
+    assert f"contracts kept in {path}: 2 restored, waiting 30 s for their clients" in said[1]
+
+
 def test_a_calibration_that_is_none_ends_the_broker_before_it_serves(tmp_path: Path) -> None:
     with BrokerProcess(**{"guarantee.calibration": str(tmp_path / "missing.json")}) as broker:
         assert (broker.wait(), broker.ready) == (1, "")

@@ -10,7 +10,7 @@ from bounds_simulation import seeds
 
 from giusto.errors import Overload
 from giusto.guarantee.book import Book
-from giusto.guarantee.model import Allotted, Change, Demand, LinkTerms, Rest, Setting, Supply
+from giusto.guarantee.model import Allotted, Bound, Change, Demand, LinkTerms, Rest, Setting, Supply
 from giusto.protocol import ShareTerms
 
 POLICIES = ["twrr", "smooth", "fair", "edf"]
@@ -87,14 +87,22 @@ def whole(book: Book) -> Change:
 
 
 def fresh(book: Book) -> Book:
+    """With promises that have ended where they are still kept to."""
+    ended = tuple(
+        Demand(key="ended", client="reader", topic=record.name, max_latency_ns=record.promise_ns)
+        for record in book.records.values()
+        if record.promise_ns is not None
+    )
     made = Book(book.setting)
-    made.commit(whole(book))
+    change = whole(book)
+    made.commit(replace(change, demands=change.demands + ended))
+    made.commit(Change(demands_gone=ended))
     return made
 
 
-def answers(book: Book) -> dict[tuple[str, str], object]:
+def answers(book: Book) -> dict[tuple[str, str], Bound | None]:
     """Every bound, and where there is none."""
-    found: dict[tuple[str, str], object] = {}
+    found: dict[tuple[str, str], Bound | None] = {}
     for supply in book.supplies:
         if supply.topic in book.topics:
             try:
@@ -161,6 +169,31 @@ def test_an_objection_for_latency_names_a_promise_below_its_bound(policy: str) -
                 assert objection.bound_ns is not None, label
                 assert objection.asked_ns is not None, label
                 assert objection.bound_ns > objection.asked_ns, label
+    assert seen
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_nobodys_bound_grows_because_a_promise_ends_that_shared_its_link(policy: str, mode: str) -> None:
+    seen = 0
+    for label, rng in seeds(12):
+        book = Book(settings(policy, mode))
+        for _ in range(12):
+            change = draw_change(rng, book)
+            if book.decide(change) is None:
+                book.commit(change)
+        ended = list(book.demands)
+        rng.shuffle(ended)
+        for demand in ended:
+            before = {where: bound for where, bound in answers(book).items() if bound is not None}
+            book.commit(Change(demands_gone=(demand,)))
+            after = answers(book)
+            assert book.decide(Change()) is None, label
+            for where, bound in before.items():
+                found = after[where]
+                assert found is not None, label
+                assert found.total_ns <= bound.total_ns, label
+                seen += 1
     assert seen
 
 

@@ -199,10 +199,17 @@ def test_a_slice_and_guarded_steps_cannot_be_nothing(option: str) -> None:
         _core.Plane(**{option: 0})  # type: ignore[arg-type]
 
 
+def test_a_topic_that_cannot_be_guarded_raises(plane: _core.MemoryPlane) -> None:
+    first, last = plane.declare("first"), plane.declare("last")
+    with pytest.raises(Unknown, match="99"):
+        plane.guard([first, 99, last], True)
+    assert plane.guard([first, 99, last], False) == [first, last]
+
+
 def test_guarded_topics_go_first(plane: _core.MemoryPlane) -> None:
     publisher, subscriber = join(plane, "publisher"), join(plane, "subscriber")
     rest, guarded = plane.declare("rest"), plane.declare("guarded")
-    assert plane.guard([guarded, 99], True) == [guarded]
+    assert plane.guard([guarded], True) == [guarded]
     flows = [plane.advertise(publisher, topic) for topic in (rest, guarded)]
     plane.subscribe(subscriber, "#")
     plane.feed(0, publisher, b"".join(data(flow, n) for flow in flows for n in range(2)))

@@ -14,7 +14,8 @@ from giusto.protocol import Failed, decode_reply, encode
 
 REFUSALS = [
     Refused("latency", "too soon", Nearest(683_838)),
-    Refused("others", "too much", Nearest(None, 3, 10_000_000)),
+    Refused("others", "too much", Nearest(None, 3, 10_000_000, ("bed-1", "bed-2"))),
+    Refused("latency", "too soon", Nearest(7), (("blocking", 3, "A3"), ("own quantum", 4, "A2"))),
     Refused("no_limit", "no limit"),
     NotKept("/contracts.db", "disk full"),
 ]
@@ -38,6 +39,6 @@ def test_the_nearest_is_said_unless_the_reason_says_it() -> None:
 
 
 def test_a_nearest_of_another_shape_does_not_break_the_client() -> None:
-    answer = Failed(id=1, error="Refused", args=["latency", "too soon", [1, 2, 3, 4]])
+    answer = Failed(id=1, error="Refused", args=["latency", "too soon", [*range(8)]])
     error = failure(msgspec.msgpack.decode(msgspec.msgpack.encode(answer), type=Failed))
     assert type(error) is GiustoError

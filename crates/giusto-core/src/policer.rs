@@ -191,6 +191,13 @@ impl Bucket {
         Self { rule, full_at: i128::MIN, clear_at: i128::MIN, before: None }
     }
 
+    /// An empty bucket, of a publisher that may owe something until `clear_ns`.
+    pub fn empty(rule: Arc<Rule>, now: Nanos, clear_ns: Nanos) -> Self {
+        let full_at = rule.now_ticks(now) + rule.bucket_ticks();
+        let clear_at = full_at.max(rule.now_ticks(clear_ns));
+        Self { rule, full_at, clear_at, before: None }
+    }
+
     /// The bucket of a publisher that offers anew: it goes on, under this rule.
     pub fn go_on(self, rule: Arc<Rule>) -> Self {
         let is_used = self.full_at != i128::MIN;

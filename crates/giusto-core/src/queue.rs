@@ -154,6 +154,12 @@ impl Queues {
         Self { header_bytes, ..self }
     }
 
+    /// So many flows and topics come without the others being moved.
+    pub fn reserve(&mut self, count: usize) {
+        self.flows.reserve(count);
+        self.topics.reserve(count);
+    }
+
     /// Opens the queue of `flow`; the caller numbers flows and topics densely from 0.
     pub fn open(
         &mut self,

@@ -179,9 +179,19 @@ fn limits_are_errors() {
     assert!(deep(63).parse::<Filter>().is_ok());
     assert!(refused(&deep(64)).problem.contains("64 deep"));
     assert!(refused(&"not ".repeat(70)).problem.contains("64 deep"));
-    let pairs: Vec<String> = (0..11).map(|i| format!("(a{i} = 1 or b{i} = 1)")).collect();
-    assert_eq!(parse(&pairs[..10].join(" and ")).conjunctions().count(), 1024);
-    assert!(refused(&pairs.join(" and ")).problem.contains("1024 alternatives"));
+    let pairs: Vec<String> = (0..6).map(|i| format!("(a{i} = 1 or b{i} = 1)")).collect();
+    assert_eq!(parse(&pairs[..5].join(" and ")).comparisons(), 160);
+    assert!(refused(&pairs.join(" and ")).problem.contains("256 comparisons"));
+    let many = |count: i32| (0..count).map(|i| format!("a{i} = 1")).collect::<Vec<_>>().join(" or ");
+    assert_eq!(parse(&many(256)).comparisons(), 256);
+    assert!(refused(&many(257)).problem.contains("256 comparisons"));
+    let members = (0..64).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    let sets =
+        |count: i32| (0..count).map(|i| format!("a{i} in {{{members}}}")).collect::<Vec<_>>().join(" or ");
+    assert_eq!(parse(&sets(32)).comparisons(), 32);
+    assert!(refused(&sets(33)).problem.contains("2048 members"));
+    let long_set = (0..9_000).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
+    assert_eq!(parse(&format!("a in {{{long_set}}}")).comparisons(), 1);
     assert!(refused(&"x".repeat(65_537)).problem.contains("at most 65536 bytes"));
     let long: Vec<String> = (0..9000).map(|_| "a=1".to_owned()).collect();
     assert!(refused(&long.join(" or ")).problem.contains("in its canonical form"));

@@ -210,12 +210,9 @@ fn credits_come_back_for_what_was_not_taken_in() {
     let held = (0..3).map(|n| hub.receive(0, publisher, &data(flow, n, b"x")).hold).collect::<Vec<_>>();
     assert_eq!(held, [Hold::None, Hold::Penalty, Hold::Penalty]);
     assert_eq!(credits(&sent(&mut hub, 0, publisher)), 2);
-    let loss = hub.losses()[0];
-    assert_eq!(
-        (loss.conn, loss.flow, loss.cause, loss.count),
-        (Some(publisher), Some(flow), Cause::Policed, 2)
-    );
-    assert_eq!(hub.losses(), []);
+    let loss = hub.losses(9).0[0];
+    assert_eq!((loss.conn, loss.flow, loss.cause, loss.count), (publisher, Some(flow), Cause::Policed, 2));
+    assert_eq!(hub.losses(9), (vec![], false));
 }
 
 #[test]
@@ -327,29 +324,43 @@ fn a_client_that_says_goodbye_is_gone() {
 #[test]
 fn what_waited_for_a_client_that_is_gone_is_counted() {
     let mut hub = hub();
-    let (publisher, subscriber, topic, flow) = pair(&mut hub, 8);
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 8);
     hub.receive(0, publisher, &data(flow, 0, b"x"));
     run(&mut hub, 0);
     hub.hang_up(subscriber, "closed by the client");
-    let loss = hub.losses()[0];
-    assert_eq!(
-        (loss.conn, loss.topic, loss.cause, loss.count),
-        (Some(subscriber), topic, Cause::Abandoned, 1)
-    );
+    assert_eq!(hub.totals().abandoned, 1);
     assert!(hub.events().iter().any(|event| is_closed(event, subscriber)));
 }
 
 #[test]
 fn losses_of_a_client_that_is_gone_are_not_those_of_the_client_that_has_got_its_number() {
     let mut hub = hub();
-    let (publisher, _, topic, flow) = pair(&mut hub, 8);
+    let (publisher, _, _, flow) = pair(&mut hub, 8);
     let header = DataHeader { stream: flow.0, timeout_ns: 1, ..DataHeader::default() };
     hub.receive(0, publisher, &encode(&Frame::Data(Data { header, attributes: &[], payload: b"x" })));
     hub.hang_up(publisher, "closed by the client");
     run(&mut hub, 1_000);
     client(&mut hub, "other");
-    let losses = hub.losses();
-    assert_eq!((losses[0].conn, losses[0].topic, losses[0].cause), (None, topic, Cause::Expired));
+    assert_eq!(hub.losses(9), (vec![], false));
+    assert_eq!(hub.totals().expired, 1);
+}
+
+#[test]
+fn losses_are_handed_over_in_portions_however_many_there_are() {
+    let mut hub = hub();
+    let publisher = client(&mut hub, "publisher");
+    for n in 0..1_000 {
+        let topic = hub.declare(&format!("t/{n}"), Share::default()).unwrap();
+        let flow = hub.advertise(publisher, topic, &offer(1)).unwrap();
+        publish(&mut hub, publisher, flow, 3, b"x");
+    }
+    // Who comes meanwhile takes none of them away.
+    client(&mut hub, "other");
+    hub.declare("other", Share::default()).unwrap();
+    let portions: Vec<_> = std::iter::from_fn(|| Some(hub.losses(256))).take(5).collect();
+    let sizes: Vec<_> = portions.iter().map(|(losses, more)| (losses.len(), *more)).collect();
+    assert_eq!(sizes, [(256, true), (256, true), (256, true), (232, false), (0, false)]);
+    assert!(portions.iter().flat_map(|(losses, _)| losses).all(|loss| loss.count == 2));
 }
 
 #[test]
@@ -362,8 +373,11 @@ fn losses_on_a_topic_that_is_gone_are_not_those_of_the_topic_that_has_got_its_nu
     hub.unadvertise(publisher, flow).unwrap();
     hub.forget(topic).unwrap();
     assert_eq!(hub.declare("other", Share::default()).unwrap(), topic);
-    assert_eq!(hub.losses(), []);
-    assert_eq!(hub.totals().overflow, 1);
+    let again = hub.advertise(publisher, topic, &offer(1)).unwrap();
+    publish(&mut hub, publisher, again, 2, b"x");
+    let (losses, _) = hub.losses(9);
+    assert_eq!(losses.iter().map(|loss| (loss.topic, loss.count)).collect::<Vec<_>>(), [(topic, 1)]);
+    assert_eq!(hub.totals().overflow, 2);
 }
 
 #[test]

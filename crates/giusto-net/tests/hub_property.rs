@@ -101,7 +101,7 @@ proptest! {
         prop_assert_eq!(counts.ingested + counts.overflow, total);
         prop_assert_eq!((counts.delivered, counts.delivered + counts.dropped), (got, counts.ingested));
         prop_assert!(credit * 4 > i64::from(capacity) * 3 - 4);
-        let lost: u64 = hub.losses().iter().map(|loss| loss.count).sum();
+        let lost: u64 = hub.losses(9).0.iter().map(|loss| loss.count).sum();
         prop_assert_eq!(lost, counts.overflow + counts.dropped);
     }
 

@@ -3,6 +3,7 @@
 mod wire;
 
 use giusto_core::engine::{Need, Offer};
+use giusto_core::frame::{Decoded, Decoder, Frame, PROMISED};
 use giusto_core::id::{FlowId, TopicId};
 use giusto_core::input::Share;
 use giusto_core::policer::{Burst, Limit};
@@ -135,6 +136,63 @@ fn guarded_messages_and_credits_are_written_without_the_rest() {
     assert_eq!(credits(&sent_guarded(&mut hub, publisher)), 2);
     assert_eq!(payloads(&sent_guarded(&mut hub, subscriber)), [b"guarded", b"guarded"]);
     assert_eq!(payloads(&sent(&mut hub, 0, subscriber)), [b"rest", b"rest", b"rest"]);
+}
+
+#[test]
+fn credits_of_other_flows_of_an_urgent_connection_go_with_the_rest() {
+    let mut hub = hub();
+    let (publisher, topic, flow) = guarded_pair(&mut hub, 100, 4);
+    let rest = hub.declare("rest", Share::default()).unwrap();
+    let rest_flow = hub.advertise(publisher, rest, &limited(100, 4)).unwrap();
+    sent(&mut hub, 0, publisher);
+    publish(&mut hub, publisher, rest_flow, 2, b"rest");
+    run(&mut hub, 0);
+    assert_eq!(hub.dirty_guarded_count(), 0);
+    publish(&mut hub, publisher, flow, 2, b"guarded");
+    while hub.step_guarded(0) {}
+    assert_eq!(hub.pop_dirty_guarded(), Some(publisher));
+    assert_eq!(sent_guarded(&mut hub, publisher), [Owned::Credit { stream: flow.0, amount: 2 }]);
+    assert!(hub.guard(topic, false).unwrap() && hub.guard(rest, true).unwrap());
+    // Its topic is guarded now: its credits wait no longer, and go out once.
+    assert_eq!(hub.pop_dirty_guarded(), Some(publisher));
+    assert_eq!(sent_guarded(&mut hub, publisher), [Owned::Credit { stream: rest_flow.0, amount: 2 }]);
+    assert_eq!(sent(&mut hub, 0, publisher), []);
+}
+
+fn promises(bytes: &[u8]) -> Vec<bool> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Ok(Decoded::Frame { frame, consumed }) = Decoder::default().decode(&bytes[at..]) {
+        if let Frame::Data(data) = frame {
+            found.push(data.header.flags & PROMISED != 0);
+        }
+        at += consumed;
+    }
+    found
+}
+
+#[test]
+fn nothing_is_promised_to_a_client_behind_its_own_backlog_alone() {
+    let mut hub = hub();
+    let (publisher, slow, topic, flow) = pair(&mut hub, 64);
+    let swift = client(&mut hub, "swift");
+    hub.subscribe(swift, "#", None, &Need::default()).unwrap();
+    [slow, swift].iter().for_each(|&conn| drop(sent(&mut hub, 0, conn)));
+    publish(&mut hub, publisher, flow, 1, b"waits");
+    run(&mut hub, 0);
+    sent(&mut hub, 0, swift);
+    assert!(hub.guard(topic, true).unwrap());
+    publish(&mut hub, publisher, flow, 1, b"behind");
+    while hub.step_guarded(0) {}
+    let filled = |hub: &mut Hub, conn| {
+        let mut out = Vec::new();
+        hub.fill(0, conn, &mut out, usize::MAX);
+        promises(&out)
+    };
+    assert_eq!(filled(&mut hub, slow), [false, false]);
+    assert_eq!(filled(&mut hub, swift), [true]);
+    publish(&mut hub, publisher, flow, 1, b"after");
+    while hub.step_guarded(0) {}
+    assert_eq!(filled(&mut hub, slow), [true]);
 }
 
 /// The notice that a topic has a name.

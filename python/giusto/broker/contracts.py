@@ -43,7 +43,13 @@ class Contract:
     def demand(self, topic: str) -> Demand:
         """What it asks of a topic."""
         assert self.promise_ns is not None
-        return Demand(key=self.key, client=self.client, topic=topic, max_latency_ns=self.promise_ns)
+        return Demand(
+            key=self.key,
+            client=self.client,
+            topic=topic,
+            max_latency_ns=self.promise_ns,
+            pattern=self.pattern,
+        )
 
 
 class Contracts:

@@ -68,12 +68,14 @@ class Control:
         book = Book(setting_of(config, costs_of(config) if costs is None else costs))
         self.guarded = Guarded(self.registry, config, book, clock)
         self._topics.is_promised = lambda name: name in self.guarded.topics
-        keeping = Keeping(store, config.share, self.registry.is_unnamed)
+        keeping = Keeping(store, config.share, self.registry.is_unnamed, self.guarded.place)
         reserve_ns = config.guarantee.reserve_ns
         desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns, clock)
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
+        self.restored = 0
         if store is not None:
-            restore(self.guarded, desk, keeping, store.load(), clock() + reserve_ns)
+            until_ns = clock() + reserve_ns
+            self.restored = restore(self.guarded, desk, keeping, self._topics, store.load(), until_ns)
             for remark in store.remarks:
                 _log.warning("%s", remark)
         self._requests = Requests(
@@ -150,7 +152,7 @@ class Control:
 
     def _count_losses(self) -> None:
         for conn, topic, flow, reason, count in self._plane.losses():
-            client = self.registry.clients.get(conn) if conn is not None else None
+            client = self.registry.clients.get(conn)
             name = self.registry.topic_names.get(topic)
             if client is not None and name is not None:
                 client.dropped[reason] += count

@@ -19,14 +19,15 @@ from giusto.broker.keeping import Keeping
 from giusto.broker.limits import require_limit, require_limits_beside, require_stream
 from giusto.broker.making import Making
 from giusto.broker.plane import Plane
-from giusto.broker.refusal import refusal
+from giusto.broker.refusal import refusal, require_possible
 from giusto.broker.registry import Client, Flow, Registry, Topic
 from giusto.broker.shares import shares_set
+from giusto.config.broker import is_wild
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
 from giusto.contract.matching import binds_later, is_demanding, require_match, require_queue
 from giusto.guarantee.model import Change
-from giusto.guarantee.rest import larger, rest_of
+from giusto.guarantee.rest import larger
 from giusto.guarantee.search import Search
 from giusto.guarantee.supplies import size_of
 from giusto.protocol import ShareTerms
@@ -83,18 +84,19 @@ class Desk:
         known = self._registry.topics.get(flow.topic)
         if known is not None and known.size_bytes and flow.topic not in self._guarded.topics:
             # Messages of flows that ended may wait, and those of this one behind them, all with the rest.
-            draft.asks = rest_of(known.subscribers, size_of(flow.offer))
+            draft.ask_beside(known.subscribers, size_of(flow.offer), known.comparisons)
 
     def _offer_rest(self, draft: Draft, client: Client, flow: Offered) -> None:
         if self._guarded.is_urgent(client.name):
             require_limit(flow, beside=True)
             self._count(draft, flow)
         found = self._registry.subscriptions_to(flow.topic)
-        draft.asks = rest_of(len(found), size_of(flow.offer), sum(each.comparisons for each in found))
+        draft.ask_beside(len(found), size_of(flow.offer), sum(each.comparisons for each in found))
 
     def subscribed(self, client: Client, pattern: str, need: Need, comparisons: int = 0) -> Draft:
         """A client wants to receive, through a filter of so many comparisons; raises `Refused`."""
-        topics = [topic for topic in self._registry.topics_covered(pattern) if topic.flows]
+        covered = self._registry.topics_covered(pattern)
+        topics = [topic for topic in covered if topic.flows]
         draft = Draft(comer=Comer(client.name, comparisons))
         self._draw_up(draft, client.name, pattern, need, comparisons)
         if binds_later(pattern) or not self._is_known(draft.contract):
@@ -104,14 +106,18 @@ class Desk:
             self._guard_all(draft, topics, pattern)
         for name in self._guarded.tree.covered(pattern):
             self._receive(draft, name)
-        # Also those that come under contract: what waits of them goes out with the rest.
-        others = [topic for topic in topics if topic.name not in self._guarded.topics]
-        draft.asks = rest_of(
+        # Also those that come under contract, or have no flow now: what waits of them goes out with the rest.
+        others = [one for one in covered if one.size_bytes and one.name not in self._guarded.topics]
+        draft.ask_beside(
             max((topic.subscribers + 1 for topic in others), default=0),
             0,
             max((topic.comparisons + comparisons for topic in others), default=0),
         )
-        return self._decided(draft)
+        self._decided(draft)
+        if not draft.demands and not self._is_known(draft.contract):
+            share = ShareTerms() if is_wild(pattern) else self._guarded.share(pattern)
+            require_possible(need, self._guarded.book.setting, share)
+        return draft
 
     def allotted(self, topic: str, share: ShareTerms) -> Draft:
         """A topic is to have another share; raises `Refused`."""
@@ -129,7 +135,7 @@ class Desk:
             promising = self._guarded.contracts.promising(flow.topic)
             if promising:
                 self._guard(draft, flow.topic, promising)
-        self._guarded.commit(self._decided(draft))
+        self._conclude(self._decided(draft), Making())
 
     # --- what becomes of it
 
@@ -213,8 +219,12 @@ class Desk:
             require_stream(client, name)
             require_limits_beside(client, name)
             self._count_all(draft, client)
-        names = [topic.name for topic in topics] + self._guarded.tree.covered(pattern)
-        for name in dict.fromkeys(names):
+        covered = self._guarded.tree.covered(pattern)
+        for held in (held for name in covered for held in self._guarded.holdings.on(name)):
+            # Also of who is away: it shall not find its place kept, and be refused for this promise.
+            kept = Offered(held.client, held.topic, held.offer)
+            require_queue(kept, self._tolerance_ns, draft.contract.promise_ns or 0)
+        for name in dict.fromkeys([topic.name for topic in topics] + covered):
             self._guard(draft, name, [draft.contract])
 
     def _guard(self, draft: Draft, topic: str, contracts: list[Contract]) -> None:
@@ -255,7 +265,7 @@ class Desk:
         if objection is not None:
             search = Search(guarded.book, change)
             own = objection.own and draft.contract is not None
-            raise refusal(objection, change, search, own=own)
+            raise refusal(objection, search, draft.beside, own=own)
         draft.rest = change.rest
         return draft
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from giusto.broker.contracts import Contract
 from giusto.broker.holdings import Holding
 from giusto.guarantee.model import Allotted, Change, Demand, Rest
-from giusto.guarantee.rest import REST_LEAST
+from giusto.guarantee.rest import REST_LEAST, rest_of
 
 
 class Comer(NamedTuple):
@@ -21,7 +21,10 @@ class Comer(NamedTuple):
 
 @dataclass(slots=True)
 class Draft:
-    """Flows, demands and topics that come, change and go; what other traffic `asks`, and what it gets."""
+    """Flows, demands and topics that come, change and go; what other traffic `asks`, and what it gets.
+
+    What it asks is rounded; `beside` is what was said.
+    """
 
     holdings: dict[tuple[str, str], Holding] = field(default_factory=dict)
     before: list[Holding] = field(default_factory=list)
@@ -35,7 +38,13 @@ class Draft:
     replaced: Contract | None = None
     comer: Comer | None = None
     asks: Rest = REST_LEAST
+    beside: Rest = field(default_factory=Rest)
     rest: Rest | None = None
+
+    def ask_beside(self, fanout: int, size_bytes: int, comparisons: int = 0) -> None:
+        """Other traffic: the subscriptions of a topic, its largest message, the comparisons of filters."""
+        self.beside = Rest(fanout=fanout, size_bytes=size_bytes, comparisons=comparisons)
+        self.asks = rest_of(fanout, size_bytes, comparisons)
 
     def count(self, new: Holding, old: Holding | None, now_ns: int) -> None:
         """A flow counts from now on, in the place of what counted for it before."""
@@ -77,6 +86,7 @@ class Draft:
             topics=tuple(self.topics.values()),
             released=tuple(self.released),
             rest=rest,
+            asking="" if self.contract is None else self.contract.key,
         )
 
 

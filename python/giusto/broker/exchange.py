@@ -43,4 +43,4 @@ def failed(number: int, error: GiustoError) -> Failed:
 
 def _plain(value: object) -> object:
     """What a control frame can carry; of other values the text."""
-    return value if isinstance(value, int | float | str | Nearest | None) else str(value)
+    return value if isinstance(value, int | float | str | Nearest | tuple | None) else str(value)

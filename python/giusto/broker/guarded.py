@@ -61,7 +61,12 @@ class Guarded:
     def place(self, topic: str) -> int | None:
         """The number of a topic where the order of topics matters: under `smooth`."""
         known = self._registry.topics.get(topic)
-        return known.number if known is not None and self._config.input == "smooth" else None
+        return known.number if known is not None and self.is_ordered else None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of topics matters: then the data plane must have each that counts."""
+        return self._config.input == "smooth"
 
     def keep_share(self, topic: str, share: ShareTerms) -> None:
         """A topic that need not exist now is allotted this."""
@@ -168,13 +173,22 @@ class Guarded:
             self.tree.remove(name)
             self._shares.pop(name, None)
             self.releasing.discard(name)
+            for held in self.holdings.on(name):
+                held.is_loose = False
 
     def _commit_contracts(self, draft: Draft) -> None:
         for (_, topic), contract in draft.demands_gone.items():
             contract.topics.discard(topic)
+            self._loosen(topic)
         if draft.replaced is not None:
             self.contracts.remove(draft.replaced)
         if draft.contract is not None and draft.contract.key not in self.contracts.by_key:
             self.contracts.add(draft.contract)
         for (_, topic), contract in draft.demands.items():
             contract.topics.add(topic)
+
+    def _loosen(self, topic: str) -> None:
+        """If nothing is promised on a topic any more, nothing says when messages of it are out."""
+        if topic in self.topics and self.promise_ns(topic) is None:
+            for held in self.holdings.on(topic):
+                held.is_loose = held.until_ns is not None or held.wide is not None

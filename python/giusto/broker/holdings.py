@@ -24,7 +24,8 @@ class Holding:
     """A flow that counts; `until_ns` is set when its client has gone.
 
     Until `quiet_ns` messages may be on their way: of the flow itself, if its client has gone, or of the one
-    that it took the place of, which makes it count as `wide`.
+    that it took the place of, which makes it count as `wide`. If they are `loose`, no promise says how long:
+    what was promised on the topic ended before they were out.
     """
 
     own: Supply
@@ -32,6 +33,7 @@ class Holding:
     until_ns: int | None = None
     wide: Supply | None = None
     quiet_ns: int = 0
+    is_loose: bool = False
 
     @property
     def supply(self) -> Supply:
@@ -48,10 +50,11 @@ class Holding:
 
     def after(self, old: Holding, now_ns: int) -> Holding:
         """This flow in the place of an `old` one."""
-        if old.quiet_ns <= now_ns:
+        if old.quiet_ns <= now_ns and not old.is_loose:
             return self
         wide = larger_of(self.own, old.supply)
-        return replace(self, wide=None if wide == self.own else wide, quiet_ns=old.quiet_ns)
+        wide_or_none = None if wide == self.own else wide
+        return replace(self, wide=wide_or_none, quiet_ns=old.quiet_ns, is_loose=old.is_loose)
 
 
 def holding(client: str, topic: str, offer: Offer, tolerance_ns: int, until_ns: int | None = None) -> Holding:

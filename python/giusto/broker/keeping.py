@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
 from giusto.broker.contracts import Contract
 from giusto.broker.draft import Draft
 from giusto.broker.holdings import Holding
@@ -26,10 +28,12 @@ class Keeping:
         store: Store | None,
         share: Callable[[str], ShareTerms],
         is_unnamed: Callable[[str], bool],
+        place: Callable[[str], int | None],
     ) -> None:
         self._store = store
         self._share = share
         self._is_unnamed = is_unnamed
+        self._place = place
         self._erased: list[Kept] | None = None
 
     @contextmanager
@@ -44,14 +48,14 @@ class Keeping:
 
     def write(self, draft: Draft, known: Callable[[str], bool]) -> None:
         """Keep what comes, forget what goes; raises `NotKept`. A `known` contract is kept already."""
-        added, gone = self._added(draft, known), _gone(draft) + self._usual_shares(draft.topics.values())
+        added, gone = self._added(draft, known), self._gone(draft) + self._usual_shares(draft.topics.values())
         if self._store is not None and (added or gone):
             self._store.change(added, map(name_of, gone))
 
     def unwrite(self, draft: Draft, known: Callable[[str], bool], topics: Mapping[str, Allotted]) -> None:
         """The data plane refused: as it was before, when these `topics` were guarded."""
         held = [one for one in draft.before if not self._is_unnamed(one.client)]
-        before: list[Kept] = [_kept_offer(one) for one in held]
+        before: list[Kept] = [self._kept_offer(one) for one in held]
         if draft.replaced is not None:
             before.append(_kept_need(draft.replaced))
         shares = self._shares(topics[name] for name in draft.topics if name in topics)
@@ -61,13 +65,18 @@ class Keeping:
         """Forget what has ended. What cannot be forgotten comes back after a restart, for a while."""
         released: list[Kept] = [KeptShare(topic, ShareTerms()) for topic in draft.released]
         if self._erased is None:
-            self._change([], _gone(draft) + released)
+            self._change([], self._gone(draft) + released)
         else:
-            self._erased += _gone(draft) + released
+            self._erased += self._gone(draft) + released
 
     def give_up(self, client: str, topic: str) -> None:
         """A flow that was kept does not count any more."""
         self._change([], [KeptOffer(client, topic, OfferTerms())])
+
+    def place_again(self, offers: Iterable[KeptOffer]) -> None:
+        """The topics of flows that were kept have the numbers of this run, all of them at once."""
+        moved = [one for one in offers if one.place != self._place(one.topic)]
+        self._change([replace(one, place=self._place(one.topic)) for one in moved], [])
 
     def _change(self, added: list[Kept], gone: list[Kept]) -> None:
         if self._store is None or not (added or gone):
@@ -79,7 +88,7 @@ class Keeping:
 
     def _added(self, draft: Draft, known: Callable[[str], bool]) -> list[Kept]:
         held = [one for one in draft.holdings.values() if not self._is_unnamed(one.client)]
-        added: list[Kept] = [_kept_offer(one) for one in held]
+        added: list[Kept] = [self._kept_offer(one) for one in held]
         contract = draft.contract
         if contract is not None and not known(contract.key) and not self._is_unnamed(contract.client):
             added.append(_kept_need(contract))
@@ -93,16 +102,14 @@ class Keeping:
         """What is as the configuration says again."""
         return [KeptShare(one.topic, one.share) for one in topics if one.share == self._share(one.topic)]
 
+    def _gone(self, draft: Draft) -> list[Kept]:
+        gone: list[Kept] = [self._kept_offer(held) for held in draft.ended]
+        if draft.replaced is not None:
+            gone.append(_kept_need(draft.replaced))
+        return gone
 
-def _gone(draft: Draft) -> list[Kept]:
-    gone: list[Kept] = [_kept_offer(held) for held in draft.ended]
-    if draft.replaced is not None:
-        gone.append(_kept_need(draft.replaced))
-    return gone
-
-
-def _kept_offer(held: Holding) -> KeptOffer:
-    return KeptOffer(held.client, held.topic, held.offer.terms())
+    def _kept_offer(self, held: Holding) -> KeptOffer:
+        return KeptOffer(held.client, held.topic, held.offer.terms(), self._place(held.topic))
 
 
 def _kept_need(contract: Contract) -> KeptNeed:

@@ -116,9 +116,7 @@ class Leaving:
         now_ns = self._clock()
         self._due.update(dict.fromkeys(self._guarded.contracts.expired(now_ns)))
         self._due.update(dict.fromkeys(self._guarded.holdings.expired(now_ns)))
-        for held in self._guarded.holdings.settled(now_ns):
-            with survived("counting a flow as it is"):
-                self._narrow(held)
+        self._due.update(dict.fromkeys(self._guarded.holdings.settled(now_ns)))
         self.some()
 
     def some(self) -> int:
@@ -146,6 +144,7 @@ class Leaving:
         """A publisher has gone. What it had on a guarded topic counts for some time."""
         now_ns = self._clock()
         if held.topic in self._guarded.topics:
+            held.is_loose |= self._guarded.promise_ns(held.topic) is None
             self._guarded.holdings.depart(held, now_ns + after_ns, now_ns + self._linger_ns(held.topic))
         else:
             self._guarded.holdings.depart(held, now_ns, now_ns)
@@ -153,12 +152,15 @@ class Leaving:
 
     def _let_go(self, one: Contract | Holding) -> None:
         now_ns = self._clock()
-        if one.until_ns is None or one.until_ns > now_ns or not self._is_away(one):
+        if one.until_ns is None:
+            self._settle(one)
+            return
+        if one.until_ns > now_ns or not self._is_away(one):
             return
         try:
             if isinstance(one, Contract):
                 self._drop(one)
-            else:
+            elif self._is_out(one):
                 self._end(one)
         except Exception:
             _log.exception("something of %s cannot be let go: it counts on", one.client)
@@ -169,6 +171,30 @@ class Leaving:
         if isinstance(one, Contract):
             return self._guarded.contracts.away.get(one.key) is one
         return self._guarded.holdings.away.get((one.client, one.topic)) is one
+
+    def _settle(self, one: Contract | Holding) -> None:
+        """A flow that is there, if it is wide still: what it took the place of may be out."""
+        if isinstance(one, Holding) and self._guarded.holdings.wide.get((one.client, one.topic)) is one:
+            with survived("counting a flow as it is"):
+                if self._is_out(one):
+                    self._narrow(one)
+
+    def _is_out(self, held: Holding) -> bool:
+        """Whether no message of a flow that ended waits: if it is loose, the data plane tells by a release.
+
+        If something is promised on its topic again before that, they are out when this is over.
+        """
+        if not held.is_loose:
+            return True
+        promise_ns = self._guarded.promise_ns(held.topic)
+        if promise_ns is None:
+            self._guarded.releasing.add(held.topic)
+            return False
+        held.is_loose = False
+        held.quiet_ns = self._clock() + promise_ns
+        if held.until_ns is not None:
+            held.until_ns = held.quiet_ns
+        return False
 
     def _end(self, held: Holding) -> None:
         self._ended(Draft(ended=[held]))

@@ -7,7 +7,7 @@ from giusto.broker.registry import Client
 from giusto.contract.matching import Flow as Offered
 from giusto.errors import Refused
 
-HINT = "offer a min_sep or a rate"
+HINT = "offer a min_sep or a rate, and a max_size"
 
 
 def require_limit(flow: Offered, *, beside: bool = False, is_over: bool = False) -> None:

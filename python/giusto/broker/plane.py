@@ -16,7 +16,7 @@ Asked: TypeAlias = tuple[Literal["control"], int, bytes]
 Gone: TypeAlias = tuple[Literal["closed"], int, str]
 Event: TypeAlias = Opened | Asked | Gone
 # Connection or nobody, topic, flow if the messages were the connection's own, reason, how many.
-Loss: TypeAlias = tuple[int | None, int, int | None, str, int]
+Loss: TypeAlias = tuple[int, int, int | None, str, int]
 
 # Numbers of the error frames that the control plane sends; the wire format lists them all.
 GOODBYE = 0

@@ -22,7 +22,7 @@ from giusto.broker.topics import Topics
 from giusto.broker.verdicts import explained, verdict_of
 from giusto.broker.views import views_answer
 from giusto.config import BrokerConfig
-from giusto.config.broker import share_of
+from giusto.config.broker import require_read, share_of
 from giusto.contract import Need, Offer
 from giusto.errors import Duplicate, InvalidInput, Unknown
 from giusto.protocol import (
@@ -193,6 +193,7 @@ class Requests:
         if topic is None:
             raise Unknown("topic", request.topic)
         share_of(request.share)
+        require_read(request.share, self._about.input)
         draft = self._desk.allotted(topic.name, request.share)
         with self._desk.made(draft) as making:
             making.undo(partial(self._set_share, topic, topic.share))

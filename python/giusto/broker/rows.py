@@ -21,11 +21,12 @@ class KeptNeed(msgspec.Struct, frozen=True, tag="need"):
 
 
 class KeptOffer(msgspec.Struct, frozen=True, tag="offer"):
-    """A flow that counts."""
+    """A flow that counts. `place` is the number of its topic where the order of topics matters."""
 
     client: str
     topic: str
     offer: OfferTerms
+    place: int | None = None
 
 
 class KeptShare(msgspec.Struct, frozen=True, tag="share"):

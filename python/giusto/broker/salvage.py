@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 from giusto.broker.rows import Row
 
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""What reading raises: what SQLite says of a damaged name has that name, which need not be text any more."""
+
 READS_MAX = 20_000
 """Reads that may be spent on finding rows: a damaged page hides few rows, but any number of places."""
 
@@ -68,7 +71,7 @@ def _first_gap(database: sqlite3.Connection, found: dict[int, Row]) -> list[tupl
 
 def _last_place(database: sqlite3.Connection) -> int:
     for query in _LAST:
-        with suppress(sqlite3.Error):
+        with suppress(*DAMAGE):
             found = database.execute(query).fetchone()
             if found is not None and isinstance(found[0], int):
                 return found[0]
@@ -101,13 +104,13 @@ def _read(database: sqlite3.Connection, query: str, first: int, last: int) -> _R
     try:
         _fetch(database, query, first, last, rows)
         return _Read(rows, True)
-    except sqlite3.Error:
+    except DAMAGE:
         # The row before the damage is not among them: going on from it is what failed.
         if query == _UP:
             first = max(rows, default=first - 1) + 1
         else:
             last = min(rows, default=last + 1) - 1
-    with suppress(sqlite3.Error):
+    with suppress(*DAMAGE):
         _fetch(database, f"{query} LIMIT 1", first, last, rows)
     return _Read(rows, False)
 
@@ -131,7 +134,7 @@ def _names(database: sqlite3.Connection) -> tuple[set[str], bool]:
     try:
         for (name,) in database.execute(_NAMES):
             names.add(str(name))
-    except sqlite3.Error:
+    except DAMAGE:
         return names, False
     return names, True
 
@@ -139,6 +142,6 @@ def _names(database: sqlite3.Connection) -> tuple[set[str], bool]:
 def _has_table(database: sqlite3.Connection) -> bool:
     try:
         found = database.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'kept'").fetchone()
-    except sqlite3.Error:
+    except DAMAGE:
         return False
     return bool(found[0])

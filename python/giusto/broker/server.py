@@ -41,6 +41,7 @@ class Broker:
         self.run_id = uuid4().hex
         self.outcomes: list[realtime.Outcome] = []
         self.failure: BaseException | None = None
+        self.restored = 0
         self.costs = basis.costs_of(self.config)
         store = self.config.guarantee.store
         self._store = None if store is None else Store(store, alone=True)
@@ -65,6 +66,14 @@ class Broker:
     def address(self) -> str:
         """Where `giusto.connect` finds it."""
         return client_address(main_address(self.addresses))
+
+    @property
+    def remarks(self) -> list[str]:
+        """On what its promises rest, and where they are kept."""
+        said = [basis.remark(self.config, self.costs)]
+        if self._store is not None:
+            said.append(self._store.remark(self.restored, self.config.guarantee.reserve_ns))
+        return said
 
     def start(self) -> None:
         """Serve from now on, in threads of its own."""
@@ -124,6 +133,7 @@ class Broker:
                 costs=self.costs,
                 store=self._store,
             )
+            self.restored = control.restored
             self._begun.set()
             serve_control(control, self._stopping.is_set, clock)
             control.announce_closing("the broker is shutting down")
@@ -181,7 +191,8 @@ def serve(config: BrokerConfig) -> int:
             print(f"also listens on {address}", file=sys.stderr)
     for address in filter(is_open, broker.addresses):
         print(f"{address}: every machine that reaches this one may connect", file=sys.stderr)
-    print(basis.remark(config, broker.costs), file=sys.stderr)
+    for remark in broker.remarks:
+        print(remark, file=sys.stderr)
     if broker.failure is not None:
         print(f"giusto: {broker.failure}", file=sys.stderr)
         return 1

@@ -17,7 +17,8 @@ from typing import IO
 
 from giusto.broker.leaves import rows_in
 from giusto.broker.rows import Kept, Row, kept_in, row_of
-from giusto.broker.salvage import Salvaged, row_in, salvage
+from giusto.broker.salvage import DAMAGE, Salvaged, row_in, salvage
+from giusto.contract import show_ns
 from giusto.errors import InvalidInput, NotKept
 
 SCHEMA = 1
@@ -47,6 +48,7 @@ class Store:
     def __init__(self, path: str | Path, *, alone: bool = False) -> None:
         self.path = Path(path)
         self.remarks: list[str] = []
+        self.is_new = not self.path.exists()
         self._lock = self._claim() if alone else None
         self._database = self._open()
 
@@ -67,6 +69,12 @@ class Store:
     def change(self, added: Sequence[Kept], gone: Iterable[str]) -> None:
         """Keep some values, and forget what is kept under some names; all of it, or raises `NotKept`."""
         self._write([row_of(kept) for kept in added], list(gone))
+
+    def remark(self, restored: int, reserve_ns: int) -> str:
+        """What a broker says at start of a store from which so much was restored."""
+        found = f"{restored} restored, waiting {show_ns(reserve_ns)} for their clients"
+        empty = "new, empty" if self.is_new else "none restored"
+        return f"contracts kept in {self.path.absolute()}: {found if restored else empty}"
 
     def close(self) -> None:
         """Close the file."""
@@ -102,7 +110,7 @@ class Store:
     def _rows(self) -> list[Row]:
         try:
             return _rows_of(self._database)
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             self._database.close()
             self._replace(str(error))
             self._database = self._connect(self.path)
@@ -121,7 +129,7 @@ class Store:
         except (OSError, sqlite3.OperationalError) as error:
             expected = f"a file that can be written, in a directory that exists ({error})"
             raise InvalidInput("guarantee.store", self.path, expected) from None
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             self._replace(str(error))
             return self._connect(self.path)
 
@@ -168,7 +176,7 @@ class Store:
             salvaged = self._salvage()
             aside = self._put_aside()
             self._finish_replacing()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *DAMAGE) as error:
             expected = (
                 f"a store that is whole: this one is damaged ({problem}) and cannot be replaced ({error}); "
                 "let the broker write in its directory, or name another file"

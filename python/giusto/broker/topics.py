@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from giusto.broker.plane import Plane
 from giusto.broker.registry import Registry, Topic
@@ -33,9 +34,18 @@ class Topics:
         """A new topic, with the share that the configuration gives it unless it has one already."""
         share = self._config.share(name) if share is None else share
         if len(self._registry.vacant) > VACANT_MAX:
-            self._forget([next(iter(self._registry.vacant.values()))])
+            self._make_room()
         number = self._plane.declare(name, share_of(share))
         return self._registry.add_topic(number, name, share, kept=kept)
+
+    def _make_room(self) -> None:
+        """Forget the longest vacant topic that may go; those that may not come last from now on."""
+        vacant = self._registry.vacant
+        for topic in list(islice(vacant.values(), AT_ONCE)):
+            if not self.is_promised(topic.name):
+                self._forget([topic])
+                return
+            vacant[topic.name] = vacant.pop(topic.name)
 
     def look(self) -> None:
         """From now on the topics that have been vacant since the last look are due to be forgotten."""

@@ -39,6 +39,7 @@ OPTIONS = {
     "parameter": "--param",
     "parameters": "--param",
     "priority": "--priority",
+    "seed": "--seed",
     "seeds": "--seeds",
     "size_bytes": "bytes of payload and attributes",
     "timeout": "--timeout",

@@ -23,6 +23,8 @@ from giusto.errors import Closed, Refused, TimedOut
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
+JOIN_S = 1.0
+"""A callback that is being called has this long to return when a bus is closed."""
 
 
 class Bus(AnyBus):
@@ -297,9 +299,28 @@ class Bus(AnyBus):
         if self._second is not None:
             self._second.close()
         self._native.end("the bus was closed", LEAVE_NS, is_wanted=True)
-        dispatcher = self._dispatcher
-        if dispatcher is not None and dispatcher is not threading.current_thread():
-            dispatcher.join(1)
+        self._join()
+
+    def _stop(self) -> bool:
+        was_open = not self._closing.is_set()
+        self._closing.set()
+        return was_open
+
+    def _stop_threads(self) -> None:
+        if self._join():
+            return
+        # No more callbacks than the one that is called now.
+        for subscription in list(self._ledger.subscriptions.values()):
+            subscription.purge()
+        self._join()
+
+    def _join(self) -> bool:
+        """Wait a moment for the threads of a bus that has ended; whether they are gone."""
+        threads = (self._dispatcher, self._restorer)
+        others = [one for one in threads if one is not None and one is not threading.current_thread()]
+        for thread in others:
+            thread.join(JOIN_S)
+        return not any(thread.is_alive() for thread in others)
 
     def __enter__(self) -> Self:
         return self

@@ -6,6 +6,8 @@ import atexit
 import itertools
 import logging
 import os
+import threading
+import time
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -29,6 +31,8 @@ log = logging.getLogger("giusto")
 ELSEWHERE = "the bus was made in another process: connect again after a fork"
 LEAVE_NS = 1_000_000_000
 """What waits to be sent has this long to leave when a bus is closed."""
+GRACE_S = 0.1
+"""At the end of a program its own threads have this long to come back from a bus that was left open."""
 _clients = itertools.count(1)
 _open: weakref.WeakSet[AnyBus] = weakref.WeakSet()
 
@@ -76,6 +80,15 @@ class AnyBus:
         """The report of each subscription since this was last asked."""
         now_ns = self._native.now
         return [one._recent_report(now_ns) for one in list(self._ledger.subscriptions.values())]
+
+    # --- the end
+
+    def _stop(self) -> bool:
+        """Begin nothing any more, such as another connection; whether it was open until now."""
+        raise NotImplementedError
+
+    def _stop_threads(self) -> None:
+        """Wait for the threads of a bus that has ended: none may be in native code when the program ends."""
 
     # --- shared decisions
 
@@ -195,10 +208,25 @@ class AnyBus:
 
 @atexit.register
 def _leave() -> None:
-    """A program that ends without closing its buses has still sent what it published."""
-    for bus in list(_open):
-        if bus._process == os.getpid():
-            bus._native.end("the process ends", LEAVE_NS)
+    """A program that ends without closing its buses has still sent what it published.
+
+    A thread that comes back from native code when the interpreter is gone takes the whole process with it.
+    """
+    buses = [bus for bus in list(_open) if bus._process == os.getpid()]
+    left_open = [bus for bus in buses if bus._stop()]
+    for bus in left_open:
+        bus._native.end("the process ends", LEAVE_NS, is_wanted=True)
+    for bus in buses:
+        bus._stop_threads()
+    if left_open:
+        _wait_for_daemons(time.monotonic() + GRACE_S)
+
+
+def _wait_for_daemons(end: float) -> None:
+    """Let the threads that waited on a bus come back from it; others of the program may go on for ever."""
+    for thread in threading.enumerate():
+        if thread.daemon and thread is not threading.current_thread():
+            thread.join(max(0, end - time.monotonic()))
 
 
 def _disown() -> None:

@@ -13,6 +13,13 @@ from giusto.protocol import ShareTerms
 
 PORT = 7447
 
+SHARES_READ = {
+    "twrr": ("weight",),
+    "smooth": ("weight",),
+    "fair": ("rate", "virtual_deadline"),
+    "edf": ("period_ns", "deadline_ns"),
+}
+"""The fields of a share that each input policy reads."""
 SEND_BUFFER_BYTES = 131_072
 """Of a client's socket where the bandwidth to subscribers is limited: what the rest puts there goes first."""
 
@@ -57,6 +64,7 @@ class Guarantee:
     """What promises rest on, and how long they are kept for who is away. A bandwidth of 0 is unlimited."""
 
     calibration: str | None = None
+    any_machine: bool = False
     store: str | None = None
     tolerance_ns: int = 5_000_000
     reserve_ns: int = 60_000_000_000
@@ -172,6 +180,15 @@ class BrokerConfig:
 def is_wild(pattern: str) -> bool:
     """Whether a pattern covers more than one topic."""
     return any(level in ("+", "#") for level in pattern.split("/"))
+
+
+def require_read(terms: ShareTerms, policy: str) -> None:
+    """Refuse what an input policy does not read: whoever sets it waits for an effect that never comes."""
+    reads = SHARES_READ[policy]
+    for name in terms.__struct_fields__:
+        value = getattr(terms, name)
+        if value is not None and name not in reads:
+            raise InvalidInput(name, value, f"{' or '.join(reads)}, which is what {policy} reads")
 
 
 def share_of(terms: ShareTerms) -> _core.Share:

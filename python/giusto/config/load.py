@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from giusto import _core
+from giusto.config import kinds
 from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, share_of
 from giusto.config.names import quoted as _quoted
 from giusto.config.names import require_known as _require_known
@@ -29,12 +30,15 @@ def load(
     environ: Mapping[str, str] = os.environ,
     flags: Mapping[str, object] | None = None,
 ) -> BrokerConfig:
-    """The configuration; `flags` are settings by name (`"broker.input"`), and `None` says nothing."""
+    """The configuration; `flags` are settings by name (`"broker.input"`), and `None` says nothing.
+
+    Paths in the file are relative to its folder, all others to the working directory.
+    """
     values: dict[str, dict[str, object]] = {section: {} for section in SECTIONS}
     document = _document(path) if path is not None else {}
     topics = _topics(document.pop("topics", {}))
     for section, key, value, name in [
-        *_from_document(document),
+        *_from_document(document, Path() if path is None else Path(path).parent),
         *_from_environment(environ),
         *_from_flags(flags or {}),
     ]:
@@ -66,15 +70,21 @@ def _document(path: str | Path) -> dict[str, Any]:
         raise InvalidInput("config", path, f"a TOML file: {error}") from None
 
 
-def _from_document(document: Mapping[str, Any]) -> list[_Given]:
+def _from_document(document: Mapping[str, Any], folder: Path) -> list[_Given]:
     found: list[_Given] = []
     for section, table in document.items():
         _require_known(section, [*SECTIONS, "topics"], section)
         for key, value in _table(table, section).items():
             name = f"{section}.{_quoted(key)}"
             _require_known(key, SECTIONS[section], name)
-            found.append((section, key, value, name))
+            found.append((section, key, _beside(value, SECTIONS[section][key], folder), name))
     return found
+
+
+def _beside(value: object, setting: Setting, folder: Path) -> object:
+    """A path as seen from the working directory; other values, and what is no path, as they are."""
+    is_path = setting.read is kinds.path and isinstance(value, str) and value.strip()
+    return str(folder / str(value)) if is_path else value
 
 
 def _from_environment(environ: Mapping[str, str]) -> list[_Given]:

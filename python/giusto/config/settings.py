@@ -71,6 +71,7 @@ MTEP = {
 }
 GUARANTEE = {
     "calibration": Setting(kinds.path, "file of `giusto calibrate`; none: costs meant to be too high"),
+    "any_machine": Setting(kinds.flag, "take the calibration also if it is of another machine or build"),
     "store": Setting(kinds.path, "file that keeps contracts over a restart; none: they are not kept"),
     "tolerance": _time("1us", "by how much messages may come closer together than offered"),
     "reserve": _time("0ns", "how long a contract waits for a client that went without a goodbye"),

@@ -44,6 +44,8 @@ class Granted:
     def _because(self) -> list[str]:
         if self.parts:
             said = f"at most {show_ns(self.bound_ns)} with what is admitted now"
+            if self.bound_ns == self.promise_ns:
+                said = f"{said}, which leaves no slack: whoever would make it longer is refused"
         else:
             said = "nobody publishes yet"
         return [text for text in (said, self.basis, self.reason) if text]

@@ -10,8 +10,8 @@ from giusto.guarantee.model import LinkTerms, Setting
 
 def costs_of(config: BrokerConfig) -> Costs:
     """The costs of the calibration that the configuration names; else the defaults."""
-    path = config.guarantee.calibration
-    return Costs() if path is None else load(path)
+    terms = config.guarantee
+    return Costs() if terms.calibration is None else load(terms.calibration, any_machine=terms.any_machine)
 
 
 def setting_of(config: BrokerConfig, costs: Costs) -> Setting:
@@ -25,6 +25,7 @@ def setting_of(config: BrokerConfig, costs: Costs) -> Setting:
         budget_ns=config.budget_ns,
         slice_ns=terms.slice_ns,
         tolerance_ns=config.tolerance_ns,
+        tolerance_beside_ns=config.tolerance_ns - terms.tolerance_ns,
         link_in=_link(terms.link_delay_in_ns, terms.link_bandwidth_in_bps, costs),
         link_out=_link(terms.link_delay_out_ns, terms.link_bandwidth_out_bps, costs),
         include_stall=terms.stall == "include",

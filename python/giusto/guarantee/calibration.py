@@ -130,9 +130,12 @@ def read(path: str | os.PathLike[str], *, any_machine: bool = False) -> Calibrat
             "calibration",
             Path(path),
             f"one of this machine and build, but {listed(different)}: run `giusto calibrate` here, "
-            "or allow it with any_machine",
+            "or allow it with any_machine = true in [guarantee]",
         )
-    foreign = replace(found.costs, basis=f"{found.costs.basis}, of another machine")
+    is_here = set(different) <= {"version", "source"}
+    foreign = replace(
+        found.costs, basis=f"{found.costs.basis}, of another {'build' if is_here else 'machine'}"
+    )
     return replace(found, costs=foreign)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from giusto.errors import Duplicate, InvalidInput, Unknown
 from giusto.guarantee import stream
+from giusto.guarantee.links import is_limited
 from giusto.guarantee.model import Allotted, Change, Demand, Setting, Supply
 from giusto.guarantee.record import Record
 
@@ -50,7 +51,7 @@ class Draft:
         record = self.record(demand.topic)
         if record.demands.get((demand.key, demand.client)) != demand:
             raise Unknown("demand", f"{demand.key} of {demand.client} on {demand.topic}")
-        self.after[demand.topic] = record.without_demand(demand)
+        self.after[demand.topic] = record.without_demand(demand, is_kept_to=is_limited(self.setting))
 
     def withdraw(self, supply: Supply) -> None:
         """A flow that is there."""

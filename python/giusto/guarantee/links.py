@@ -4,7 +4,9 @@ A link carries b and then at most Σσ + t·ΣU in a time t, first come first se
 is through at most b + Σσ after it came, its own time included. Towards the broker a client sends its flows,
 as they are policed, and acknowledges what it gets. Towards a client go the guarded topics that it receives,
 and the credits of its own flows. They have been in the broker for at most as long as was promised: that is
-their jitter. Before them may lie what the rest has put into the client's socket: the broker keeps it short.
+their jitter; but few credits wait, however long messages do. Before them may lie what the rest has put into
+the client's socket: the broker keeps it short. A promise that ends was their jitter too: it is kept to until
+its topic is guarded no longer, so that nobody's bound grows because somebody has gone.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ SOCKET_BYTES = 262_144
 ROOM_BYTES = 131_072
 """Of that what small messages leave at least."""
 UNPROMISED_NS = 10_000_000_000
-"""For how long messages may be in the broker of a topic whose last promise has just ended."""
+"""For how long messages may be in the broker of a guarded topic on which nothing was ever promised."""
+CREDITS_WAITING = 8
+"""Frames of credits for what waited: each stands for a quarter of a queue, or for one message of seven."""
 LONGEST_NS = 10 * 365 * 86_400 * 1_000_000_000
 """The time on a link that carries less than it is given."""
 
@@ -97,7 +101,7 @@ class Links:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.is_limited = setting.link_in.bits_per_second > 0 or setting.link_out.bits_per_second > 0
+        self.is_limited = is_limited(setting)
         self.into: dict[str, Carried] = {}
         self.out: dict[str, Carried] = {}
         self.topics: dict[str, set[str]] = {}
@@ -130,7 +134,7 @@ class Links:
             credit_bytes = answer_bytes(frame_bytes) + wire_bytes(CREDIT_BYTES)
             into, out = self.of(client)
             into.add(stream, wire_bytes(frame_bytes) + answer_bytes(CREDIT_BYTES), 0, sign)
-            out.add(stream, credit_bytes, jitter_ns, sign)
+            out.add(stream, credit_bytes, min(jitter_ns, credits_ns(stream)), sign)
             for receiver in receivers(record):
                 into, out = self.of(receiver)
                 out.add(stream, wire_bytes(frame_bytes), jitter_ns, sign)
@@ -238,6 +242,16 @@ def count(counts: Counter[Key], key: Key, sign: int) -> None:
     counts[key] += sign
     if not counts[key]:
         del counts[key]
+
+
+def is_limited(setting: Setting) -> bool:
+    """Whether any link has a bandwidth."""
+    return setting.link_in.bits_per_second > 0 or setting.link_out.bits_per_second > 0
+
+
+def credits_ns(stream: Stream) -> int:
+    """The jitter of as many messages as credits may have waited for, however long they did."""
+    return ceil_div(CREDITS_WAITING * stream.supply.period_ns, stream.supply.count)
 
 
 def with_links(stream: Stream, links: tuple[int, int]) -> Stream:

@@ -32,12 +32,16 @@ class Supply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """A need for a latency on one topic. A subscription with wildcards has one on each; `key` is its own."""
+    """A need for a latency on one topic. A subscription with wildcards has one on each; `key` is its own.
+
+    `pattern` is what the subscription is to, for those who are told about it.
+    """
 
     key: str
     client: str
     topic: str
     max_latency_ns: int
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +94,8 @@ class Setting:
     """How the broker serves: from its configuration and its calibration, the same for all contracts.
 
     `tolerance_ns` is the part of every flow's jitter that the broker itself has added for the policer's sake;
-    if it is above 0, nothing is granted under which a publisher that keeps its offer could be policed.
+    if it is above 0, nothing is granted under which a publisher that keeps its offer could be policed. So
+    much of it as `tolerance_beside_ns` comes with the link and the period, the other part is as configured.
     """
 
     input: str = "twrr"
@@ -104,11 +109,16 @@ class Setting:
     link_out: LinkTerms = field(default_factory=LinkTerms)
     include_stall: bool = False
     tolerance_ns: int = 0
+    tolerance_beside_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is to become different, all of it or nothing. A `released` topic is not guarded any more."""
+    """What is to become different, all of it or nothing. A `released` topic is not guarded any more.
+
+    `asking` is the key of the demands that are asked for with it; others were promised before, and become
+    demands only now that somebody publishes. None: all of them.
+    """
 
     supplies: tuple[Supply, ...] = ()
     supplies_gone: tuple[Supply, ...] = ()
@@ -117,6 +127,14 @@ class Change:
     topics: tuple[Allotted, ...] = ()
     released: tuple[str, ...] = ()
     rest: Rest | None = None
+    asking: str | None = field(default=None, compare=False)
+
+    @property
+    def wishes(self) -> tuple[Demand, ...]:
+        """The demands that are asked for."""
+        if self.asking is None:
+            return self.demands
+        return tuple(demand for demand in self.demands if demand.key == self.asking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +156,8 @@ class Bound:
 class Objection:
     """Why a change is refused: `why` is latency, overload or tolerance; whose contract would break, by what.
 
-    `bound_ns` is what it would have got, None if there is no bound at all. `own` says that the contract that
-    breaks is part of the change itself.
+    `bound_ns` is what it would have got, with its `parts`, or the tolerance that it would take; None if there
+    is no bound at all. `own` says that the contract that breaks is part of the change itself.
     """
 
     why: str
@@ -149,3 +167,4 @@ class Objection:
     bound_ns: int | None
     own: bool
     sentence: str
+    parts: tuple[Part, ...] = ()

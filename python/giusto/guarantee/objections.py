@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from giusto.errors import milliseconds
+from giusto.contract.offer import SIZE_BYTES_DEFAULT
+from giusto.errors import milliseconds, rate_text
 from giusto.guarantee.blocking import Delay
-from giusto.guarantee.model import Change, Objection
+from giusto.guarantee.model import Change, Demand, Objection
 from giusto.guarantee.shelf import Breach
 
 if TYPE_CHECKING:
     from giusto.guarantee.book import Book
 
 NOBODY = Breach("", "")
+LATENCY = attrgetter("max_latency_ns")
 
 
 class Case:
@@ -47,7 +51,7 @@ class Case:
         for client, reader in self.book.slow(delay):
             turns = reader.more_turns(delay.turn_ns)
             if turns is None:
-                return self.overload(Breach(client, ""), f"{client} offers more than is read of it in a turn")
+                return self.unreadable(client)
             worst_ns = max(worst_ns, delay.slower(turns).unread_ns)
         worst_ns += self.book.longest_way_ns()
         tolerance_ns = self.book.setting.tolerance_ns
@@ -57,7 +61,20 @@ class Case:
             f"a message may wait {milliseconds(worst_ns)} before it is read, more than the tolerance of "
             f"{milliseconds(tolerance_ns)}: raise guarantee.tolerance"
         )
-        return self.made("tolerance", NOBODY, None, sentence)
+        return self.made("tolerance", NOBODY, worst_ns, sentence)
+
+    def unreadable(self, client: str) -> Objection:
+        """A connection that brings more than is read of it; its largest flow is to blame."""
+        records = (self.book.records[topic] for topic in sorted(self.book.flows[client]))
+        largest = max((record.streams[client] for record in records), key=lambda stream: stream.byte_rate)
+        supply = largest.supply
+        unset = " (max_size is not set)" if supply.size_bytes == SIZE_BYTES_DEFAULT else ""
+        sentence = (
+            f"client {client!r} offers {supply.size_bytes:,} bytes on {supply.topic} at "
+            f"{rate_text(supply.count, supply.period_ns)}{unset}, more than is read of it in a turn, "
+            "so that no bound exists: offer a smaller max_size, burst or rate"
+        )
+        return self.made("overload", Breach(client, ""), None, sentence)
 
     def late(self, delay: Delay) -> Objection | None:
         """A promise that is shorter than the bound."""
@@ -66,11 +83,34 @@ class Case:
             return None
         bound = self.book.bound(*found) if found.client else self.book.worst([found.topic])
         bound_ns = None if bound is None else bound.total_ns
-        asked_ns = self.book.records[found.topic].promise_ns or 0
+        broken = self.broken(found.topic, bound_ns)
+        asked_for = broken in self.change.wishes
         got = "no bound" if bound_ns is None else f"at most {milliseconds(bound_ns)}"
-        whose = f"{found.topic} from {found.client}" if found.client else found.topic
-        sentence = f"{whose}: {milliseconds(asked_ns)} cannot be promised, it would take {got}"
-        return self.made("latency", found, bound_ns, sentence)
+        flow = f"{found.topic} from {found.client!r}" if found.client else found.topic
+        asked = milliseconds(broken.max_latency_ns)
+        if asked_for:
+            sentence = f"{flow}: {asked} cannot be promised, it would take {got}"
+        else:
+            whose = f"promised to {broken.client!r}" + (f" by {broken.pattern}" if broken.pattern else "")
+            sentence = f"{flow}: {asked}, {whose}, would not hold, it would take {got}"
+        made = self.made("latency", found, bound_ns, sentence)
+        own = asked_for if self.change.wishes else made.own
+        parts = () if bound is None else bound.parts
+        return replace(made, asked_ns=broken.max_latency_ns, own=own, parts=parts)
+
+    def broken(self, topic: str, bound_ns: int | None) -> Demand:
+        """The promise that breaks: the shortest of others, which no other wish would mend, else the own.
+
+        Where a bound depends on what is promised it is the shortest of all.
+        """
+        demands = self.book.records[topic].demands
+        asked = {(one.key, one.client) for one in self.change.wishes}
+        others = [one for key, one in demands.items() if key not in asked]
+        own = [demands[key] for key in asked if key in demands]
+        if bound_ns is not None and self.book.stage.has_given_shares:
+            late = [one for one in others if one.max_latency_ns < bound_ns]
+            return min(late or own or others, key=LATENCY)
+        return min([*others, *own], key=LATENCY)
 
     def late_because_slow(self, delay: Delay) -> Breach | None:
         """The flows of connections that take more than one turn to read, one by one."""

@@ -14,8 +14,9 @@ from giusto.guarantee.stream import Stream
 class Record:
     """Never changed, only replaced; `streams` by client, `demands` by (key, client).
 
-    `promise_ns` is the least of what was promised. `made` is what was made of the streams alone: it is kept
-    for as long as they stay the same.
+    `promise_ns` is the least of what was promised; where links have a bandwidth, the least since the topic
+    came under contract. `made` is what was made of the streams alone: it is kept for as long as they stay
+    the same.
     """
 
     name: str
@@ -42,7 +43,8 @@ class Record:
 
     def with_allotted(self, allotted: Allotted | None, setting: Setting) -> Record:
         """With another share or audience, or not guarded any more."""
-        changed = Record(self.name, allotted, self.streams, self.demands, self.promise_ns, self.made)
+        promise_ns = None if allotted is None else self.promise_ns
+        changed = Record(self.name, allotted, self.streams, self.demands, promise_ns, self.made)
         if changed.audience == self.audience:
             return changed
         streams = {
@@ -71,10 +73,12 @@ class Record:
         least_ns = asked_ns if self.promise_ns is None else min(asked_ns, self.promise_ns)
         return self.with_demands({**self.demands, (demand.key, demand.client): demand}, least_ns)
 
-    def without_demand(self, demand: Demand) -> Record:
-        """With one promise less."""
+    def without_demand(self, demand: Demand, *, is_kept_to: bool = False) -> Record:
+        """With one promise less; its messages may have to come as early as before."""
         gone = (demand.key, demand.client)
         demands = {key: kept for key, kept in self.demands.items() if key != gone}
+        if is_kept_to:
+            return self.with_demands(demands, self.promise_ns)
         least_ns = min((kept.max_latency_ns for kept in demands.values()), default=None)
         return self.with_demands(demands, least_ns)
 

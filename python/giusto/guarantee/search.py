@@ -37,6 +37,7 @@ STEPS_PER_FLOW = 2
 STEPS_PER_LINKED = 10
 """What a decision takes at least, for each topic and flow that it is about, and for others on their links."""
 PRECISION = 1 << 10
+SIZE_PRECISION = 1 << 6
 
 
 class Exhausted(Exception):
@@ -59,7 +60,10 @@ class Search:
         latency_ns = self.smallest_latency_ns()
         self.left += steps - steps // 2
         rate = self.largest_rate()
-        return Nearest(latency_ns, *(rate or (None, None)))
+        if rate is None:
+            return Nearest(latency_ns)
+        faster = {one.client for one in self.given if one != capped(one, *rate)}
+        return Nearest(latency_ns, *rate, publishers=tuple(sorted(faster)))
 
     def holds(self, change: Change) -> bool:
         """Whether it would be granted."""
@@ -81,15 +85,15 @@ class Search:
             self.left = max(0, self.left - STEPS_PER_LINKED * len(self.book.touched))
 
     def smallest_latency_ns(self) -> int | None:
-        """That all demands of the change could have; None if it has none, or if others would break."""
-        if not self.change.demands:
+        """That all that the change asks for could have; None if it asks nothing, or if others would break."""
+        if not self.change.wishes:
             return None
         is_limited = self.book.links.is_limited
         # Under `edf` a bound depends on what is promised, and where a link has a bandwidth too.
         if self.book.stage.has_given_shares:
             return self.settled_latency_ns() if is_limited else self.confirmed_latency_ns()
         delay = self.book.load.delay(self.book.rest)
-        asked_ns = max(demand.max_latency_ns for demand in self.change.demands)
+        asked_ns = max(demand.max_latency_ns for demand in self.change.wishes)
         low_ns = max(asked_ns, delay.unread_ns) if delay else asked_ns
         search = self.first if is_limited else self.least
         return search(lambda ns: self.holds(self.asking(ns)), low_ns)
@@ -130,7 +134,7 @@ class Search:
 
         None if one of their flows has no bound.
         """
-        topics = {demand.topic for demand in self.change.demands}
+        topics = {demand.topic for demand in self.change.wishes}
         try:
             with self.book.tried(self.asking(asked_ns)):
                 found = self.book.worst_flow(topics)
@@ -141,7 +145,11 @@ class Search:
 
     def asking(self, max_latency_ns: int) -> Change:
         """The change with another latency."""
-        demands = tuple(replace(demand, max_latency_ns=max_latency_ns) for demand in self.change.demands)
+        wishes = {*self.change.wishes}
+        demands = tuple(
+            replace(demand, max_latency_ns=max_latency_ns) if demand in wishes else demand
+            for demand in self.change.demands
+        )
         return replace(self.change, demands=demands)
 
     def largest_rate(self) -> tuple[int, int] | None:
@@ -149,7 +157,7 @@ class Search:
         if effort(self.book, self.change) > self.left:
             self.is_complete = False
             return None
-        given = self.change.supplies or self.present()
+        given = self.given
         if not given:
             return None
         fastest = max(given, key=lambda supply: Fraction(supply.count, supply.period_ns))
@@ -160,6 +168,27 @@ class Search:
 
         period_ns = self.least(offers, fastest.period_ns)
         return None if period_ns is None else (fastest.count, period_ns)
+
+    def largest_size_bytes(self) -> int | None:
+        """That the messages of the same supplies could have at most; too small by a part in 64, or less."""
+        given = self.given
+        low, high = 0, max((supply.size_bytes for supply in given), default=0)
+        try:
+            while high - low > max(1, low // SIZE_PRECISION):
+                middle = (low + high) // 2
+                smaller = tuple(
+                    replace(supply, size_bytes=min(supply.size_bytes, middle)) for supply in given
+                )
+                holds = self.holds(with_supplies(self.change, given, smaller))
+                low, high = (middle, high) if holds else (low, middle)
+        except Exhausted:
+            self.is_complete = self.is_complete and low > 0
+        return low or None
+
+    @property
+    def given(self) -> tuple[Supply, ...]:
+        """The flows that could be slower or smaller."""
+        return self.change.supplies or self.present()
 
     def present(self) -> tuple[Supply, ...]:
         """What is published on the topics that the change asks for, and stays."""

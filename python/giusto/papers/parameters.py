@@ -15,6 +15,8 @@ from giusto.errors import InvalidInput, Unknown
 from giusto.papers.folder import Paper, find
 
 WORDS = {"true": True, "yes": True, "false": False, "no": False}
+# A sweep measures how long each case takes, and keeps it under this name.
+TIMED = "seconds"
 EXPECTED = {int: "a whole number", float: "a number", bool: "yes or no", str: "a text"}
 
 
@@ -103,5 +105,5 @@ def case(*, paper: str, **given: object) -> dict[str, float | None]:
     return {
         name: value
         for name, value in found.items()
-        if name not in given and (value is None or isinstance(value, int | float))
+        if name not in given and name != TIMED and (value is None or isinstance(value, int | float))
     }

@@ -34,6 +34,15 @@ def largest_factor(holds: Callable[[Fraction], bool]) -> Fraction | None:
     return Fraction(found, STEPS) if found else None
 
 
+def largest_size_bytes(given: int, holds: Callable[[int], bool]) -> int | None:
+    """The largest message that holds, to a part in 64, given that this one does not; None if none does."""
+    found, fails = 0, given
+    while fails - found > max(1, found // 64):
+        middle = (found + fails) // 2
+        found, fails = (middle, fails) if holds(middle) else (found, middle)
+    return found or None
+
+
 def load_factor(holds: Callable[[Fraction], bool]) -> float:
     """The largest factor for which rates hold, given that 1 does, exact to 1 %."""
     found, fails = Fraction(1), Fraction(2)

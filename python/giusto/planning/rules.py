@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 
 from giusto.contract.matching import Flow, require_match, require_queue
-from giusto.errors import Refused
+from giusto.errors import Nearest, Refused
+from giusto.guarantee.least import least_latency_ns, too_short
+from giusto.guarantee.model import Setting
 from giusto.planning.result import Failure
 from giusto.planning.scenario import Needed, Offered, Scenario
 
 
-def refusals(scenario: Scenario) -> dict[int, Failure]:
+def refusals(scenario: Scenario, setting: Setting) -> dict[int, Failure]:
     """The needs that no share can help, by their number."""
     by_topic: defaultdict[str, list[Offered]] = defaultdict(list)
     for offered in scenario.offers:
@@ -20,6 +22,8 @@ def refusals(scenario: Scenario) -> dict[int, Failure]:
     for number, needed in enumerate(scenario.needs):
         offers = [offered for topic in scenario.covered[needed] for offered in by_topic[topic]]
         failure = _refusal(needed, offers, unlimited, scenario.config.tolerance_ns)
+        if failure is None and not offers:
+            failure = _impossible(needed, setting)
         if failure is not None:
             found[number] = failure
     return found
@@ -37,6 +41,17 @@ def _refusal(
         except Refused as refused:
             return Failure.of(needed, refused.why, refused.reason, refused.nearest)
     return None if needed.need.max_latency_ns is None else _unlimited(needed, offers, unlimited)
+
+
+def _impossible(needed: Needed, setting: Setting) -> Failure | None:
+    """A latency that no message can have, where nobody publishes."""
+    asked_ns = needed.need.max_latency_ns
+    if asked_ns is None:
+        return None
+    least_ns = least_latency_ns(setting)
+    if asked_ns >= least_ns:
+        return None
+    return Failure.of(needed, "latency", too_short(asked_ns, least_ns), Nearest(least_ns))
 
 
 def _unlimited(needed: Needed, offers: list[Offered], unlimited: dict[str, str]) -> Failure | None:

@@ -20,7 +20,9 @@ BROKER_KEYS = {
     **{key: BROKER[key] for key in ("mode", "period", "budget", "fragment_bytes")},
 }
 # All that bounds depend on: not how contracts are kept.
-GUARANTEE_KEYS = {key: setting for key, setting in GUARANTEE.items() if key not in ("store", "reserve")}
+GUARANTEE_KEYS = {
+    key: setting for key, setting in GUARANTEE.items() if key not in ("store", "reserve", "any_machine")
+}
 REST_KEYS = {
     "fanout": Setting(kinds.whole(0, 1_000_000), "most subscribers of a best-effort topic"),
     "max_size": Setting(kinds.whole(0, 2**24), "largest best-effort message"),

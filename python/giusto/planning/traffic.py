@@ -19,9 +19,10 @@ from giusto.planning.scenario import Scenario
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What differs from the scenario: rates times a factor, on all topics or some, and other promises."""
+    """What differs from the scenario: rates and sizes, on all topics or some, and other promises."""
 
     factor: Fraction = Fraction(1)
+    size_bytes_max: int | None = None
     topics: frozenset[str] | None = None
     max_latency_ns: Mapping[int, int] = field(default_factory=dict)
 
@@ -30,6 +31,12 @@ class Changed:
         if self.topics is not None and topic not in self.topics:
             return limit
         return limit[0] * self.factor.numerator, limit[1] * self.factor.denominator
+
+    def size_bytes(self, topic: str, given: int) -> int:
+        """The largest message of an offer."""
+        if self.size_bytes_max is None or (self.topics is not None and topic not in self.topics):
+            return given
+        return min(given, self.size_bytes_max)
 
 
 UNCHANGED = Changed()
@@ -57,8 +64,14 @@ def traffic(scenario: Scenario, granted: Collection[int], changed: Changed = UNC
             subscribers[topic].append(needed.client)
             if needed.need.max_latency_ns is not None:
                 latency_ns = changed.max_latency_ns.get(number, needed.need.max_latency_ns)
-                key = f"need[{number}]"
-                demands.append(Demand(key=key, client=needed.client, topic=topic, max_latency_ns=latency_ns))
+                demand = Demand(
+                    key=f"need[{number}]",
+                    client=needed.client,
+                    topic=topic,
+                    max_latency_ns=latency_ns,
+                    pattern=needed.pattern,
+                )
+                demands.append(demand)
     guarded = dict.fromkeys(demand.topic for demand in demands)
     subscriptions = {topic: len(clients) for topic, clients in subscribers.items()}
     return Traffic(
@@ -79,7 +92,8 @@ def _supplies(scenario: Scenario, guarded: Collection[str], changed: Changed) ->
         if offered.client in urgent and offered.offer.limit is not None:
             count, period_ns = changed.rate(offered.topic, offered.offer.limit)
             supply = supply_of(offered.client, offered.topic, offered.offer, tolerance_ns)
-            found.append(replace(supply, count=count, period_ns=period_ns))
+            size_bytes = changed.size_bytes(offered.topic, supply.size_bytes)
+            found.append(replace(supply, count=count, period_ns=period_ns, size_bytes=size_bytes))
     return tuple(found)
 
 

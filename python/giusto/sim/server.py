@@ -9,47 +9,16 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
 from giusto import _core
 from giusto.errors import InvalidInput, Unknown
-from giusto.guarantee.exact import Number, flag, nonnegative, number
+from giusto.guarantee.exact import Number, flag, number
+from giusto.sim.topic import Topic
 
 FIRST_NS, LAST_NS = -(2**63), 2**63 - 1
 
 Item = TypeVar("Item", "Topic", "Stream")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
-    """A topic and what it is allotted; a policy reads the fields that it knows.
-
-    `weight` is for `twrr` and `smooth`; `rate` and `virtual_deadline` (at most 1/rate) for `fair`;
-    `period_ns` and `deadline_ns` for `edf`. `service_ns` is how long one quantum of it takes.
-    """
-
-    name: str
-    service_ns: int
-    weight: int = 1
-    rate: int = 1
-    virtual_deadline: Fraction | None = None
-    period_ns: int = 1_000_000
-    deadline_ns: int = 1_000_000
-
-    @property
-    def share(self) -> _core.Share:
-        """As the core takes it. A virtual deadline is rounded down to whole ticks."""
-        ticks = None
-        if self.virtual_deadline is not None:
-            ticks = math.floor(nonnegative("virtual_deadline", self.virtual_deadline) * _core.TICKS)
-        return _core.Share(
-            weight=self.weight,
-            rate=self.rate,
-            virtual_deadline=ticks,
-            period_ns=self.period_ns,
-            deadline_ns=self.deadline_ns,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +60,7 @@ class Refused(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Served:
     """What happened: what was served, in the order of completion, and what found its queue full."""
 
     topics: tuple[str, ...]
@@ -128,7 +97,7 @@ def serve(
     *,
     fragment_bytes: int = 65_536,
     service_first: bool = False,
-) -> Run:
+) -> Served:
     """Serve `streams` by the input policy called `policy` until nothing waits.
 
     A message takes one quantum per started `fragment_bytes`. A message that arrives at the instant at
@@ -162,7 +131,7 @@ def serve(
         Completion(*origin(arrival), selected_ns, completed_ns)
         for arrival, selected_ns, completed_ns in run.completions
     ]
-    return Run(tuple(numbers), completions, [origin(arrival) for arrival in run.overflow])
+    return Served(tuple(numbers), completions, [origin(arrival) for arrival in run.overflow])
 
 
 def _items(field: str, values: Iterable[Item], kind: type[Item]) -> list[Item]:

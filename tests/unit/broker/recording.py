@@ -28,7 +28,7 @@ class RecordingPlane:
         self.closed: dict[int, tuple[int, str]] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.deaf: set[int] = set()
-        self.lost: list[tuple[int | None, int, int | None, str, int]] = []
+        self.lost: list[tuple[int, int, int | None, str, int]] = []
         self.counted: dict[str, Any] = {"topics": {}, "clients": {}}
 
     # --- what the test does
@@ -115,7 +115,7 @@ class RecordingPlane:
     def unread(self) -> list[int]:
         return list(self.deaf)
 
-    def losses(self) -> list[tuple[int | None, int, int | None, str, int]]:
+    def losses(self) -> list[tuple[int, int, int | None, str, int]]:
         lost, self.lost = self.lost, []
         return lost
 

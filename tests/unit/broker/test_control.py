@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from recording import Bench
 
-from giusto import errors
+from giusto import _core, errors
 from giusto.broker import requests as requests_module
 from giusto.broker import topics as topics_module
 from giusto.broker import views as views_module
@@ -16,6 +16,7 @@ from giusto.broker.address import client_address, host_of, main_address, udp_por
 from giusto.broker.exchange import failed
 from giusto.broker.verdicts import UNASKED
 from giusto.config import BrokerConfig, Limits
+from giusto.config.broker import SHARES_READ
 from giusto.errors import FilterSyntax, GiustoError, InvalidInput
 from giusto.protocol import (
     Advertise,
@@ -228,7 +229,7 @@ def test_a_deadline_and_a_promise_reach_the_output_stage() -> None:
     bench.client(1)
     bench.ask(1, Subscribe(id=1, pattern="a"))
     assert bench.plane.calls[-1][3] is None
-    bench.ask(1, Subscribe(id=1, pattern="a", need=NeedTerms(max_latency_ns=5)))
+    bench.ask(1, Subscribe(id=1, pattern="a", need=NeedTerms(max_latency_ns=50_000_000)))
     assert bench.plane.calls[-1][3] is not None
     bench.ask(1, Subscribe(id=2, pattern="a", need=NeedTerms(deadline_ns=5, price=2.0)))
     assert bench.plane.calls[-1][3] is not None
@@ -369,12 +370,37 @@ def test_a_share_can_be_changed_while_the_topic_runs() -> None:
     assert str(raised(bench.ask(1, Allot(id=3, topic="b", share=ShareTerms()))[0])) == "unknown topic b"
 
 
+@pytest.mark.parametrize(
+    ("policy", "share", "expected"),
+    [
+        ("twrr", ShareTerms(rate=5), "rate = 5: expected weight, which is what twrr reads"),
+        ("smooth", ShareTerms(weight=2, period_ns=9), "period_ns = 9: expected weight, which"),
+        ("fair", ShareTerms(weight=5), "weight = 5: expected rate or virtual_deadline, which"),
+        ("edf", ShareTerms(weight=5), "weight = 5: expected period_ns or deadline_ns, which"),
+    ],
+)
+def test_a_share_that_the_policy_does_not_read_is_refused(
+    policy: str, share: ShareTerms, expected: str
+) -> None:
+    bench = Bench(BrokerConfig(input=policy))
+    bench.client(1)
+    bench.ask(1, Advertise(id=1, topic="a"))
+    error = raised(bench.ask(1, Allot(id=2, topic="a", share=share))[0])
+    assert isinstance(error, InvalidInput)
+    assert expected in str(error)
+    assert bench.control.registry.topics["a"].share == ShareTerms()
+
+
+def test_every_input_policy_says_which_share_it_reads() -> None:
+    assert set(SHARES_READ) == {name for name, _ in _core.input_policies()}
+
+
 def test_losses_go_to_whom_they_concern() -> None:
     bench = Bench()
     bench.client(1)
     bench.client(2)
     bench.ask(1, Advertise(id=1, topic="a"))
-    bench.plane.lost = [(1, 0, 0, "policed", 3), (2, 0, None, "dropped", 4), (None, 0, None, "dropped", 1)]
+    bench.plane.lost = [(1, 0, 0, "policed", 3), (2, 0, None, "dropped", 4)]
     bench.plane.lost += [(9, 0, None, "dropped", 1), (1, 77, None, "dropped", 1)]
     bench.control.report_losses()
     assert bench.heard(1) == [Dropped("a", "policed", 3, 0)]

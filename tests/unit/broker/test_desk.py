@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from giusto import Granted, Need, Offer, Refused, Unproved
 from giusto.broker.guarded import Guarded
+from giusto.broker.leaving import AT_ONCE
 from giusto.config import BrokerConfig, Guarantee
 from giusto.contract.matching import Flow as Offered
 from giusto.protocol import ShareTerms
@@ -157,10 +159,10 @@ def test_what_a_guarded_publisher_sends_elsewhere_counts_as_it_is_read() -> None
 
 def test_a_need_without_publishers_is_a_reservation_that_publishers_must_keep() -> None:
     bus = MemoryBus()
-    subscription = bus.subscribe("alarm", Need(max_latency="400us"))
+    subscription = bus.subscribe("alarm", Need(max_latency=tightest(bus, "alarm")))
     verdict = subscription.verdict
     assert isinstance(verdict, Granted)
-    assert (verdict.promise_ns, verdict.bound_ns, verdict.parts) == (400_000, 400_000, ())
+    assert (verdict.bound_ns, verdict.parts) == (verdict.promise_ns, ())
     assert refused(bus.connect().advertise, "alarm", ALARM).why == "others"
 
 
@@ -342,7 +344,31 @@ def test_filters_on_other_topics_may_not_hold_up_what_was_promised() -> None:
     other.subscribe("log", filter=long)
     error = refused(lambda: [other.subscribe("log", filter=long) for _ in range(30)])
     assert error.why == "others"
+    assert "and 8,192 comparisons" in error.reason
+
+
+def test_filters_on_a_topic_whose_publisher_has_gone_count_since_its_messages_may_wait() -> None:
+    bus = MemoryBus()
+    bus.advertise("alarm", ALARM)
+    bus.subscribe("alarm", SOON)
+    other = bus.connect()
+    other.advertise("log", Offer(max_size=256)).unadvertise()
+    long = " or ".join(f"level = {number}" for number in range(1_000))
+    error = refused(lambda: [other.subscribe("log", filter=long) for _ in range(30)])
+    assert error.why == "others"
     assert "filters of 8,192 comparisons" in error.reason
+
+
+def test_messages_that_wait_go_through_all_filters_when_their_topic_comes_under_contract() -> None:
+    bus = MemoryBus()
+    other = bus.connect()
+    other.advertise("log", Offer(max_size=256)).unadvertise()
+    long = " or ".join(f"level = {number}" for number in range(500))
+    other.subscribe("log", filter=long)
+    bus.subscribe("log", Need(max_latency="1s"))
+    control = bus._world._control
+    draft = control._requests._desk.offered(control.registry.clients[bus._conn], "log", ALARM)
+    assert draft.asks.comparisons >= 500
 
 
 def test_the_filter_of_a_client_that_is_away_counts_until_it_is_back() -> None:
@@ -372,6 +398,19 @@ def test_a_burst_that_its_queue_is_not_sure_to_hold_is_refused_with_a_queue_that
     assert isinstance(bus.subscribe("curve", Need(max_latency="10s")).verdict, Granted)
     late = bus.connect(name="late")
     assert refused(late.advertise, "curve", Offer(**offer)).why == "queue"
+
+
+def test_who_comes_back_for_its_place_is_not_refused_for_a_promise_that_was_made_meanwhile() -> None:
+    bus = MemoryBus(BrokerConfig(guarantee=Guarantee(tolerance_ns=200_000_000)))
+    offer = Offer(min_sep="10ms", max_size=256, queue=40)
+    monitor = bus.connect(name="monitor", reconnect=False)
+    monitor.advertise("alarm", offer)
+    bus.connect(name="nurse").subscribe("alarm", Need(max_latency="20ms"))
+    monitor.break_connection()
+    error = refused(bus.connect(name="doctor").subscribe, "alarm", Need(max_latency="10s"))
+    assert error.why == "queue"
+    assert "monitor may have 71 messages under way" in error.reason
+    bus.connect(name="monitor").advertise("alarm", offer)
 
 
 # --- the rest
@@ -466,6 +505,85 @@ class Reluctant:
 
     def guard(self, topics: list[int], guarded: bool) -> list[int]:
         return topics if guarded else []
+
+
+def with_messages_waiting(bus: MemoryBus) -> Callable[[], None]:
+    """From now on messages of every topic wait; what lets them out."""
+    control = bus._world._control
+    plane = control._plane
+    control.leaving._releasing._plane = Reluctant()
+
+    def let_out() -> None:
+        control.leaving._releasing._plane = plane
+
+    return let_out
+
+
+def test_a_publisher_that_ends_after_its_subscriber_counts_while_its_messages_wait() -> None:
+    bus = MemoryBus()
+    publisher = bus.connect(name="monitor").advertise("alarm", ALARM)
+    subscription = bus.connect(name="nurse").subscribe("alarm", SOON)
+    let_out = with_messages_waiting(bus)
+    subscription.unsubscribe()
+    publisher.unadvertise()
+    bus.clock.advance("1s")
+    assert [supply.client for supply in guarded_of(bus).book.supplies] == ["monitor"]
+    let_out()
+    bus.clock.advance("60s")
+    assert (guarded_of(bus).book.supplies, guarded_of(bus).topics) == ((), {})
+    assert not bus._world._control.leaving.has_due
+
+
+def test_a_publisher_that_ends_before_its_subscriber_counts_while_its_messages_wait() -> None:
+    bus = MemoryBus()
+    publisher = bus.connect(name="monitor").advertise("alarm", ALARM)
+    subscription = bus.connect(name="nurse").subscribe("alarm", SOON)
+    let_out = with_messages_waiting(bus)
+    publisher.unadvertise()
+    subscription.unsubscribe()
+    bus.clock.advance("1s")
+    assert [supply.client for supply in guarded_of(bus).book.supplies] == ["monitor"]
+    let_out()
+    bus.clock.advance("60s")
+    assert guarded_of(bus).book.supplies == ()
+
+
+def test_messages_that_wait_when_something_is_promised_again_count_as_long_as_that() -> None:
+    bus = MemoryBus()
+    publisher = bus.connect(name="monitor").advertise("alarm", ALARM)
+    subscription = bus.connect(name="nurse").subscribe("alarm", SOON)
+    with_messages_waiting(bus)
+    subscription.unsubscribe()
+    publisher.unadvertise()
+    bus.clock.advance("1s")
+    bus.connect(name="doctor").subscribe("alarm", Need(max_latency="10s"))
+    bus.clock.advance("9s")
+    assert len(guarded_of(bus).book.supplies) == 1
+    bus.clock.advance("3s")
+    assert guarded_of(bus).book.supplies == ()
+
+
+def test_who_offers_anew_where_messages_wait_without_a_promise_counts_as_both_offers() -> None:
+    bus = MemoryBus()
+    monitor = bus.connect(name="monitor")
+    publisher = monitor.advertise("alarm", Offer(min_sep="10ms", max_size=256, burst=4))
+    other = bus.connect(name="nurse").subscribe("alarm", SOON)
+    # It stays under contract beside, so that its flows count.
+    monitor.advertise("pulse", ALARM)
+    bus.connect(name="doctor").subscribe("pulse", SOON)
+    let_out = with_messages_waiting(bus)
+    other.unsubscribe()
+    publisher.unadvertise()
+    bus.clock.advance("1s")
+    monitor.advertise("alarm", ALARM)
+    bus.clock.advance("1s")
+    (held,) = guarded_of(bus).holdings.on("alarm")
+    assert held.supply != held.own
+    let_out()
+    bus.clock.advance("60s")
+    (held,) = guarded_of(bus).holdings.on("alarm")
+    assert held.supply == held.own
+    assert "alarm" not in guarded_of(bus).topics
 
 
 def test_a_publisher_that_ends_counts_until_its_messages_are_out() -> None:
@@ -616,6 +734,24 @@ def test_who_offers_anew_counts_as_both_offers_until_the_messages_of_the_old_one
     (own,) = guarded_of(bus).book.supplies
     assert (own.count, own.period_ns, own.burst, own.size_bytes) == (1, 5_000_000, 1, 100)
     assert not bus._world._control.leaving.has_due
+
+
+def test_many_that_offer_anew_count_as_their_new_offers_some_at_a_time() -> None:
+    bus = MemoryBus(BrokerConfig(guarantee=Guarantee(tolerance_ns=200_000_000)))
+    bus.subscribe("ward/#", Need(max_latency="1s"))
+    monitor = bus.connect(name="monitor")
+    for number in range(2 * AT_ONCE):
+        monitor.advertise(f"ward/{number}", Offer(min_sep="1s", max_size=16, burst=2)).unadvertise()
+        monitor.advertise(f"ward/{number}", Offer(min_sep="1s", max_size=16))
+    holdings, leaving = guarded_of(bus).holdings, bus._world._control.leaving
+    assert len(holdings.wide) == 2 * AT_ONCE
+    for held in holdings.wide.values():
+        held.quiet_ns = 0
+    leaving.tend()
+    assert len(holdings.wide) == AT_ONCE
+    assert leaving.is_behind
+    leaving.some()
+    assert not holdings.wide
 
 
 def test_who_comes_back_after_its_messages_are_out_counts_as_its_new_offer_alone() -> None:

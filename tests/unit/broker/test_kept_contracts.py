@@ -11,6 +11,7 @@ from msgspec.structs import replace as replace_terms
 from recording import Bench
 
 from giusto import errors
+from giusto.broker import topics as topics_module
 from giusto.broker.leaving import AT_ONCE
 from giusto.broker.store import Store
 from giusto.config import BrokerConfig, Guarantee
@@ -214,6 +215,23 @@ def test_a_topic_on_which_something_is_promised_is_not_forgotten(path: Path) -> 
     assert "alarm" in bench.control.registry.topics
 
 
+def test_a_topic_on_which_something_is_promised_does_not_keep_the_others_from_being_forgotten(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topics_module, "VACANT_MAX", 10)
+    bench = Bench(store=Store(path))
+    under_contract(bench)
+    flow = next(iter(bench.control.registry.clients[1].flows))
+    bench.ask(1, Unadvertise(id=2, flow=flow))
+    bench.client(3)
+    for number in range(30):
+        (answer,) = bench.ask(3, Advertise(id=number, topic=f"passing/{number}"))
+        assert isinstance(answer, Advertised)
+        bench.ask(3, Unadvertise(id=number, flow=answer.flow))
+    assert len(bench.control.registry.vacant) <= 11
+    assert "alarm" in bench.control.registry.topics
+
+
 @pytest.mark.parametrize("reason", ["goodbye", "went away"])
 def test_many_that_end_at_once_are_let_go_some_at_a_time_with_one_transaction_each(
     path: Path, reason: str, monkeypatch: pytest.MonkeyPatch
@@ -253,3 +271,53 @@ def test_nothing_of_a_client_without_a_name_is_kept(path: Path) -> None:
     assert isinstance(bench.ask(2, Subscribe(id=1, pattern="alarm", need=NEED))[-1], Subscribed)
     assert len(bench.control.guarded.book.demands) == 1
     assert names(path) == []
+
+
+SMOOTH = BrokerConfig(input="smooth", guarantee=Guarantee(tolerance_ns=500_000_000))
+
+
+def order_in_plane(bench: Bench) -> list[str]:
+    """The guarded topics as the data plane orders them; the book has the same."""
+    guarded = bench.control.guarded
+    numbers = {topic.number: name for name, topic in bench.control.registry.topics.items()}
+    given = {number for call in bench.plane.calls if call[0] == "guard" for number in call[1:]}
+    assert {name: one.place for name, one in guarded.topics.items()} == {
+        numbers[number]: number for number in given
+    }
+    return [numbers[number] for number in sorted(given)]
+
+
+def test_after_a_restart_smooth_has_the_table_that_was_promised_on_whoever_is_back(path: Path) -> None:
+    bench = Bench(SMOOTH, store=Store(path))
+    for conn, topic in enumerate(("rare", "often", "passing", "busy"), 1):
+        bench.client(conn, f"p-{topic}")
+        bench.ask(conn, Advertise(id=1, topic=topic, offer=OFFER))
+        bench.ask(conn, Allot(id=2, topic=topic, share=ShareTerms(weight=conn)))
+    bench.client(9, "nurse")
+    for number, topic in enumerate(("busy", "rare", "often")):
+        answer = bench.ask(9, Subscribe(id=number, pattern=topic, need=NeedTerms(max_latency_ns=50_000_000)))
+        assert isinstance(answer[-1], Subscribed)
+    bounds = {name: bench.control.guarded.bound_ns(name) for name in bench.control.guarded.topics}
+    back = ["busy", "often", "rare"]
+    for number in range(3):
+        bench = Bench(SMOOTH, store=Store(path))
+        guarded = bench.control.guarded
+        assert order_in_plane(bench) == ["rare", "often", "busy"]
+        # Some come back, in another order, before the next restart.
+        for conn, topic in enumerate(back[: number + 1], 1):
+            bench.client(conn, f"p-{topic}")
+            assert isinstance(bench.ask(conn, Advertise(id=1, topic=topic, offer=OFFER))[0], Advertised)
+        assert order_in_plane(bench) == ["rare", "often", "busy"]
+        assert {name: guarded.bound_ns(name) for name in guarded.topics} == bounds
+
+
+def test_under_smooth_topics_that_nobody_comes_back_for_leave_the_data_plane(path: Path) -> None:
+    under_contract(Bench(SMOOTH, store=Store(path)))
+    bench = Bench(SMOOTH, store=Store(path))
+    assert "alarm" in bench.control.registry.topics
+    bench.now += MINUTE_NS
+    bench.control.tend()
+    assert ("unguard", 0) in bench.plane.calls
+    for _ in range(2):
+        bench.control.forget_vacant()
+    assert "alarm" not in bench.control.registry.topics

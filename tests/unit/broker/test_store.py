@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -242,17 +244,130 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path,
     assert [one.name for one in tmp_path.iterdir()] == ["contracts.db"]
 
 
+def interrupted(path: Path) -> dict[str, bytes]:
+    """The files of a store whose process is killed in the middle of a change, by what follows their name."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = TRUNCATE")
+        database.execute("PRAGMA cache_size = 1")
+        rows = [row_of(KeptOffer("x" * 1000, f"topic/{number}", OfferTerms())) for number in range(100)]
+        database.executemany("INSERT INTO kept (name, body, digest) VALUES (?, ?, ?)", rows)
+        files = {suffix: Path(f"{path}{suffix}").read_bytes() for suffix in ("", "-journal")}
+        database.rollback()
+    return files
+
+
 def test_a_half_written_store_is_what_it_was_before(tmp_path: Path) -> None:
-    """The log without its last bytes: the last change was not finished."""
     path, crashed = tmp_path / "contracts.db", tmp_path / "crashed.db"
     store, _ = opened(path)
     store.change([OFFER], [])
-    store.change([NEED], [])
-    log = (tmp_path / "contracts.db-wal").read_bytes()
-    crashed.write_bytes(path.read_bytes())
-    (tmp_path / "crashed.db-wal").write_bytes(log[:-100])
     store.close()
-    assert opened(crashed)[1] == [OFFER]
+    files = interrupted(path)
+    assert files[""] != path.read_bytes()
+    for suffix, content in files.items():
+        Path(f"{crashed}{suffix}").write_bytes(content)
+    store, kept = opened(crashed)
+    assert (kept, store.remarks) == ([OFFER], [])
+
+
+def test_a_journal_of_an_old_file_is_not_played_back_into_a_new_one(tmp_path: Path) -> None:
+    path, other = tmp_path / "contracts.db", tmp_path / "other.db"
+    filled(path, 1000)
+    Store(other).close()
+    journal = interrupted(other)["-journal"]
+    path.rename(tmp_path / "contracts.db.salvaged")
+    (tmp_path / "contracts.db-journal").write_bytes(journal)
+    assert len(opened(path)[1]) == 1000
+    path.unlink()
+    (tmp_path / "contracts.db-journal").write_bytes(journal)
+    store, kept = opened(path)
+    assert (kept, store.remarks) == ([], [])
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Kept], dict[str, bytes]]:
+    """Some rows, and the files of a broker that was killed when it had written them one by one."""
+    rows: list[Kept] = [KeptOffer(f"c{number}", "alarm", OfferTerms()) for number in range(40)]
+    path = tmp_path_factory.mktemp("killed") / "contracts.db"
+    store = Store(path)
+    for row in rows:
+        store.change([row], [])
+    files = {one.name: content for one in path.parent.iterdir() if (content := one.read_bytes())}
+    store.close()
+    return rows, files
+
+
+@given(st.integers(0, 1 << 30))
+@settings(max_examples=40)
+def test_no_bit_of_what_a_kill_leaves_can_flip_so_that_a_contract_is_lost_without_a_word(
+    killed: tuple[list[Kept], dict[str, bytes]], bit: int
+) -> None:
+    rows, files = killed
+    name = sorted(files)[bit % len(files)]
+    flipped = bytearray(files[name])
+    flipped[bit // 8 % len(flipped)] ^= 1 << bit % 8
+    with TemporaryDirectory() as directory:
+        for one, content in files.items():
+            Path(directory, one).write_bytes(flipped if one == name else content)
+        try:
+            store, kept = opened(Path(directory, "contracts.db"))
+        except InvalidInput:
+            # It says that it is of another program, or of a newer giusto: nothing is lost.
+            return
+        store.close()
+    assert set(kept) <= set(rows)
+    assert store.remarks or kept == rows
+
+
+def test_a_damaged_name_that_is_no_text_any_more_is_damage_too(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    rows, content = filled(path, 10)
+    place = content.index(b"tablesqlite_sequence") + len("table")
+    content[place + 3] ^= 0x80
+    path.write_bytes(content)
+    store, kept = opened(path)
+    assert kept == rows
+    assert "was damaged" in store.remarks[0]
+
+
+def test_a_store_that_was_cut_to_nothing_is_a_damaged_one(tmp_path: Path) -> None:
+    path = tmp_path / "contracts.db"
+    filled(path, 10)
+    path.write_bytes(b"")
+    store, kept = opened(path)
+    assert kept == []
+    assert "it is empty" in store.remarks[0]
+    assert "what is missing cannot be told" in store.remarks[0]
+    store.close()
+    assert opened(path)[0].remarks == []
+
+
+def test_a_broker_that_is_killed_in_its_first_start_can_be_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there before each statement is what a kill would leave."""
+    first = tmp_path / "first"
+    first.mkdir()
+    left: list[Path] = []
+
+    def look(_: str) -> None:
+        left.append(Path(copytree(first, tmp_path / f"killed-{len(left)}")))
+
+    def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        database = connect(*arguments, **options)
+        database.set_trace_callback(look)
+        return database
+
+    connect = sqlite3.connect
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", traced)
+        Store(first / "contracts.db").close()
+    assert len(left) > 5
+    for directory in left:
+        store, kept = opened(directory / "contracts.db")
+        assert (kept, store.remarks) == ([], [])
+        store.change([OFFER], [])
+        store.close()
+        assert opened(directory / "contracts.db")[1] == [OFFER]
 
 
 def test_a_store_of_a_newer_giusto_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from giusto import _core
 from giusto.cli.calibrate import require_sane
@@ -25,7 +26,7 @@ from giusto.cli.calibrate.course import (
     slices,
     tasks,
 )
-from giusto.cli.calibrate.table import bytes_of, micros, report
+from giusto.cli.calibrate.table import bytes_of, micros, report, set_aside
 from giusto.errors import InvalidInput
 from giusto.guarantee import calibration
 from giusto.guarantee.calibration import Calibration
@@ -130,13 +131,28 @@ def test_no_slice_is_longer_than_ctrl_c_should_wait(total_ns: int) -> None:
 
 
 def test_the_report_names_the_machine_the_costs_and_the_file() -> None:
-    out = StringIO()
-    Console(file=out, width=200).print(report(made(), Path("here.json")))
-    text = out.getvalue()
+    text = rendered(report(made(), Path("here.json")))
     for part in ("99.9 %", "95 %", "1 MiB", "T_q 64", "the machine is late", "small messages a second"):
         assert part in text
     assert 'calibration = "here.json"' in text
     assert "too few samples" in text
+
+
+@pytest.mark.parametrize(("hits", "is_busy"), [(0, False), (1_000, False), (1_001, True), (20_449, True)])
+def test_the_report_says_how_many_stalls_were_set_aside_and_warns_of_a_busy_machine(
+    hits: int, is_busy: bool
+) -> None:
+    found = made()
+    said = set_aside(replace(found, samples=100_000, stalls=replace(found.stalls, hits=hits))).plain
+    assert f"{hits:,} stalls were set aside from 100,000 samples" in said
+    assert ("calibrate again" in said) == is_busy
+    assert set_aside(found).plain in rendered(report(found, Path("here.json")))
+
+
+def rendered(shown: RenderableType) -> str:
+    out = StringIO()
+    Console(file=out, width=200).print(shown)
+    return out.getvalue()
 
 
 def test_figures_have_as_many_digits_as_mean_something() -> None:

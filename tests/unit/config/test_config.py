@@ -225,3 +225,25 @@ def test_the_tolerance_covers_the_way_and_the_period() -> None:
         "guarantee.tolerance": "1ms",
     }
     assert load(environ={}, flags=flags).tolerance_ns == 13_000_000
+
+
+def test_paths_in_a_file_are_relative_to_its_folder_and_others_to_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "etc").mkdir()
+    file = tmp_path / "etc" / "giusto.toml"
+    file.write_text('[guarantee]\nstore = "kept/contracts.db"\ncalibration = "/var/calibration.json"\n')
+    monkeypatch.chdir(tmp_path)
+    for given in (file, "etc/giusto.toml"):
+        terms = load(given, environ={}).guarantee
+        assert Path(terms.store or "").absolute() == tmp_path / "etc" / "kept" / "contracts.db"
+        assert terms.calibration == "/var/calibration.json"
+    assert load(file, environ={"GIUSTO_GUARANTEE_STORE": "here.db"}).guarantee.store == "here.db"
+    assert load(file, environ={}, flags={"guarantee.store": "here.db"}).guarantee.store == "here.db"
+
+
+def test_an_empty_path_in_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "giusto.toml"
+    file.write_text('[guarantee]\nstore = " "\n')
+    with pytest.raises(InvalidInput, match=r"guarantee\.store"):
+        load(file, environ={})

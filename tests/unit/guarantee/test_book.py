@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from books import MS, contract, demand, grant, setting, supply
+from hypothesis import given
+from hypothesis import strategies as st
 
-from giusto.errors import Duplicate, InvalidInput, Nearest, Overload, Unknown
+from giusto.contract.duration import rate_terms
+from giusto.errors import Duplicate, InvalidInput, Nearest, Overload, Unknown, rate_text
 from giusto.guarantee.blocking import NAMES_BYTES
 from giusto.guarantee.book import Book
 from giusto.guarantee.model import Allotted, Change, Rest
@@ -236,10 +240,23 @@ def test_where_nothing_helps_nothing_is_near(book: Book) -> None:
     assert book.nearest(contract("video", supply("camera", "video"))) == Nearest()
 
 
-def test_nearest_prints_every_digit() -> None:
+def test_nearest_prints_every_digit_of_a_latency_and_a_rate_that_an_offer_takes() -> None:
     assert str(Nearest(1_234_567)) == "a max_latency of 1.234567 ms"
-    assert str(Nearest(None, 3, 10_000_000)) == "at most 3 messages per 10 ms"
-    assert str(Nearest(2_000_000, 1, 1)) == "a max_latency of 2 ms, or at most 1 message per 0.000001 ms"
+    assert str(Nearest(None, 3, 10_000_000)) == "at most 300/s"
+    assert str(Nearest(None, 250, 1_055_664_062)) == "at most 236/s"
+    assert str(Nearest(None, 1, 70_000_000)) == "at most 857/min"
+    assert str(Nearest(None, 1, 200_000_000)) == "at most 5/s"
+    assert str(Nearest(None, 1, 86_400_000_000_000)) == "at most 1/86400000000000ns"
+    assert str(Nearest(2_000_000, 5, 7_000, ("a", "b"))) == (
+        "a max_latency of 2 ms, or at most 714285/s from 'a', 'b'"
+    )
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**15))
+def test_the_rate_that_is_said_is_never_above_the_one_that_holds(count: int, period_ns: int) -> None:
+    said = rate_terms(rate_text(count, period_ns))
+    assert Fraction(*said) <= Fraction(count, period_ns)
+    assert Fraction(*said) > Fraction(count, period_ns) * Fraction(98, 100)
 
 
 def test_further_subscriptions_and_filters_of_the_same_clients_make_a_quantum_longer(book: Book) -> None:

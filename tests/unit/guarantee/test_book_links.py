@@ -8,7 +8,7 @@ import pytest
 from books import MS, contract, demand, grant, setting, supply
 
 from giusto.guarantee.book import Book
-from giusto.guarantee.links import ROOM_BYTES, SOCKET_BYTES, wire_bytes
+from giusto.guarantee.links import CREDITS_WAITING, ROOM_BYTES, SOCKET_BYTES, wire_bytes
 from giusto.guarantee.model import Change, LinkTerms
 
 MBIT = 1_000_000
@@ -111,6 +111,36 @@ def test_a_message_that_may_be_late_on_its_link_needs_a_tolerance_for_it() -> No
     objection = Book(setting(**fields)).decide(contract("alarm", flow, max_latency_ns=SECOND))
     assert objection is not None
     assert objection.why == "tolerance"
+
+
+@pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
+def test_a_promise_that_ends_is_kept_to_until_its_topic_is_released(policy: str) -> None:
+    book = Book(setting(input=policy, link_out=LinkTerms(bits_per_second=100 * MBIT)))
+    grant(book, contract("kept", supply("pump", "kept"), max_latency_ns=100 * MS))
+    asked = contract("ended", supply("valve", "ended"), max_latency_ns=50 * MS)
+    loose = demand("ended", 5 * SECOND, client="other")
+    grant(book, replace(asked, demands=(*asked.demands, loose)))
+    before = book.bound("pump", "kept").total_ns
+    for gone in (asked.demands[0], loose):
+        book.commit(Change(demands_gone=(gone,)))
+        assert book.bound("pump", "kept").total_ns <= before
+        assert book.decide(Change()) is None
+    grant(book, Change(released=("ended",)))
+    grant(book, replace(asked, supplies=(), demands=(replace(loose, max_latency_ns=200 * MS),)))
+    assert book.records["ended"].promise_ns == 200 * MS
+
+
+def test_few_credits_wait_however_long_messages_of_the_rest_do() -> None:
+    rate = 100 * MBIT
+    book = Book(setting(link_out=LinkTerms(bits_per_second=rate)))
+    change = contract("alarm", supply("pump", "alarm", SECOND), max_latency_ns=100 * MS)
+    own = replace(demand("alarm", 100 * MS), client="pump")
+    grant(book, replace(change, demands=(own,)))
+    before = part_ns(book, "pump", "alarm", "link to the subscriber")
+    grant(book, Change(supplies=(supply("pump", "beside", MS),)))
+    after = part_ns(book, "pump", "alarm", "link to the subscriber")
+    credit_bytes = 110 + wire_bytes(64)
+    assert 0 <= after - before - wire_ns((CREDITS_WAITING + 1) * credit_bytes, rate) <= 1
 
 
 @pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from giusto.config import load
 from giusto.errors import InvalidInput
 from giusto.guarantee import calibration, fitting, machine, pooling, quantile
+from giusto.guarantee.basis import costs_of
 from giusto.guarantee.costs import Costs
 from giusto.guarantee.measured import CALLS, KINDS, Calibration, Work
 
@@ -124,8 +126,19 @@ def test_a_file_of_another_machine_is_refused_unless_that_is_allowed(tmp_path: P
 
 def test_a_file_of_another_build_is_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, lambda fields: fields["machine"].update(source="0" * 64))
-    with pytest.raises(InvalidInput, match="the build of giusto differs"):
+    with pytest.raises(
+        InvalidInput, match=r"the build of giusto differs.*any_machine = true in \[guarantee\]"
+    ):
         calibration.load(path)
+
+
+def test_a_broker_takes_a_file_of_another_build_if_its_settings_allow_that(tmp_path: Path) -> None:
+    path = saved(tmp_path, lambda fields: fields["machine"].update(source="0" * 64))
+    flags = {"guarantee.calibration": str(path)}
+    with pytest.raises(InvalidInput, match="calibration"):
+        costs_of(load(environ={}, flags=flags))
+    costs = costs_of(load(environ={}, flags=flags | {"guarantee.any_machine": True}))
+    assert costs.basis.endswith("of another build")
 
 
 @pytest.mark.parametrize(

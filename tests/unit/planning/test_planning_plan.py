@@ -244,6 +244,63 @@ def test_the_configuration_that_is_written_has_the_shares_of_the_plan(tmp_path: 
     assert {topic: config.share(topic) for topic in made.shares} == dict(made.shares)
 
 
+def test_a_need_that_breaks_the_promise_of_another_on_its_topics_names_it() -> None:
+    offers = [offered(f"bed-{n}", f"ward/{n}", n, rate=250, max_size=256) for n in range(3)]
+    pager = needed("pager", "ward/+", max_latency="1us")
+    nearest = plan(scenario(offers, [pager], config=BrokerConfig())).failures[0].nearest
+    assert nearest is not None
+    pager = needed("pager", "ward/+", max_latency=f"{nearest.max_latency_ns}ns")
+    failed = plan(
+        scenario(offers, [pager, needed("station", "ward/+", 1, max_latency="1s")], config=BrokerConfig())
+    ).failures[0]
+    assert (failed.client, failed.why) == ("station", "others")
+    assert "promised to 'pager' by need[0]" in failed.reason
+    assert failed.nearest is not None
+    assert failed.nearest.publishers == ("bed-0", "bed-1", "bed-2")
+    assert "all rates of 'bed-0', 'bed-1', 'bed-2' lower by" in str(failed.nearest)
+
+
+def test_a_tolerance_that_is_too_short_has_a_nearest_that_holds() -> None:
+    def at(tolerance_ns: int) -> Plan:
+        config = BrokerConfig(guarantee=Guarantee(tolerance_ns=tolerance_ns))
+        offers = [offered(f"bed-{n}", f"ward/{n}", n) for n in range(40)]
+        return plan(scenario(offers, [needed("pager", "ward/+", max_latency="1s")], config=config))
+
+    failed = at(5_000_000).failures[0]
+    assert failed.why == "tolerance"
+    assert failed.nearest is not None
+    assert failed.nearest.tolerance_ns is not None
+    assert at(failed.nearest.tolerance_ns).holds
+    assert not at(failed.nearest.tolerance_ns - 20_000).holds
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_an_offer_that_is_too_large_to_be_read_has_a_nearest_size_that_holds(policy: str) -> None:
+    def at(**terms: Any) -> Plan:
+        offers = [offered("default", "t", min_sep="10ms", **terms)]
+        need = needed("s", "t", max_latency="50ms")
+        return plan(scenario(offers, [need], config=BrokerConfig(), input=policy))
+
+    failed = at().failures[0]
+    assert failed.why == "overload"
+    assert "client 'default' offers 1,048,576 bytes on t at 100/s (max_size is not set)" in failed.reason
+    assert failed.nearest is not None
+    assert failed.nearest.max_size_bytes is not None
+    assert at(max_size=failed.nearest.max_size_bytes).holds
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_latency_that_no_message_can_have_fails_also_where_nobody_publishes(policy: str) -> None:
+    def at(latency: str) -> Plan:
+        need = needed("nurse", "empty", max_latency=latency)
+        return plan(scenario([], [need], shares=(("empty", ShareTerms()),), input=policy))
+
+    failed = at("1ns").failures[0]
+    assert failed.why == "latency"
+    assert failed.nearest is not None
+    assert at(f"{failed.nearest.max_latency_ns}ns").holds
+
+
 def test_a_document_does_as_well_as_a_file() -> None:
     document = {
         "offer": [{"client": "bed", "topic": "alarm", "min_sep": "100ms", "max_size": 64}],

@@ -42,8 +42,10 @@ pub(super) struct Stages {
 
 impl Stages {
     pub(super) fn new(policy: &str) -> Result<Self, Invalid> {
-        let (rest, draining, guarded) =
-            (input::policy(policy)?, input::policy(policy)?, input::policy(policy)?);
+        let (rest, guarded) = (input::policy(policy)?, input::policy(policy)?);
+        // Nothing is promised while a topic drains, so no table is made for it.
+        let plain = if rest.lanes() == Lanes::PerFlow { "twrr" } else { policy };
+        let draining = input::policy(plain)?;
         Ok(Self { rest, draining, guarded, topics: 0, waiting: 0, waiting_draining: 0, late: Vec::new() })
     }
 
@@ -58,6 +60,12 @@ impl Stages {
 
     pub(super) fn lanes(&self) -> Lanes {
         self.rest.lanes()
+    }
+
+    pub(super) fn reserve(&mut self, topics: usize) {
+        [&mut self.rest, &mut self.draining, &mut self.guarded]
+            .into_iter()
+            .for_each(|stage| stage.reserve(topics));
     }
 }
 

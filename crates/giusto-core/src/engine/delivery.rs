@@ -13,6 +13,8 @@ pub struct Delivery<'a> {
     pub topic: TopicId,
     /// Who published it.
     pub source: ClientId,
+    /// Nothing is promised to this client, whatever the frame says: it goes behind messages that were not guarded.
+    pub behind: bool,
     /// When it came in.
     pub ingress_ns: Nanos,
     /// The client's subscriptions that it matched.

@@ -11,7 +11,7 @@ use crate::record::Outcome;
 
 /// Units of the end of a flow.
 pub const FLOW_UNITS: usize = 8;
-/// Units of the end of a subscription, beside its topics.
+/// Units of the end of a subscription, beside its topics and a unit for each comparison of its filter.
 const SUBSCRIPTION: usize = 16;
 /// Units of a message that is abandoned, beside the subscriptions that it is for.
 const MESSAGE: usize = 4;
@@ -43,7 +43,7 @@ impl Engine {
                     self.unadvertise(flow)?;
                 }
             } else if let Some(subscription) = client.subscriptions.pop() {
-                effort.spend(SUBSCRIPTION);
+                effort.spend(SUBSCRIPTION + self.matcher.comparisons(subscription));
                 self.end_subscription(subscription)?;
             } else {
                 return Ok(true);

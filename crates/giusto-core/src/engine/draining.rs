@@ -17,6 +17,7 @@ use crate::effort::Effort;
 use crate::engine::Engine;
 use crate::engine::class::Class;
 use crate::id::{ClientId, TopicId};
+use crate::input::Share;
 
 /// Messages in a queue that cost as much to look at as a topic.
 const LOOKS_PER_UNIT: usize = 2;
@@ -26,7 +27,7 @@ impl Engine {
     pub(super) fn drain(&mut self, id: TopicId, waiting: u32) {
         let Some(topic) = self.tables.topic_mut(id) else { return };
         (topic.drains, topic.draining) = (true, waiting);
-        let share = topic.share;
+        let share = plain(topic.share);
         self.stages.waiting_draining += waiting as usize;
         self.stages.of(Class::Draining).allot(id, &share);
         self.join_all(id, Class::Draining);
@@ -103,5 +104,42 @@ impl Engine {
     pub(super) fn class_while_moving(&self, token: u32, moved: u32) -> Class {
         let is_moved = self.deliveries.get(token).is_some_and(|delivery| delivery.client.0 < moved);
         if is_moved { Class::Draining } else { Class::Rest }
+    }
+}
+
+/// What a topic is allotted while it drains: as much as every other one.
+fn plain(share: Share) -> Share {
+    Share { weight: 1, ..share }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Config, Offer};
+    use crate::frame::{Data, DataHeader};
+
+    #[test]
+    fn what_drains_under_smooth_needs_no_table() {
+        let mut engine = Engine::new(Config { input: "smooth".into(), ..Config::default() }).unwrap();
+        let client = engine.connect("p").unwrap();
+        engine.set_patient(true);
+        let topics = [1_001, 1_003, 1_007].map(|weight| {
+            let share = Share { weight, ..Share::default() };
+            let topic = engine.declare(&format!("t{weight}"), share).unwrap();
+            let stream = engine.advertise(client, topic, &Offer::default()).unwrap().0;
+            let header = DataHeader { stream, ..DataHeader::default() };
+            let data = Data { header, attributes: &[], payload: &[] };
+            let mut frame = Vec::new();
+            data.encode(&mut frame, u32::MAX).unwrap();
+            (0..2).for_each(|_| engine.ingest(0, client, &frame, &data).map(drop).unwrap());
+            topic
+        });
+        topics.iter().for_each(|&topic| assert!(engine.guard(topic, true).unwrap()));
+        engine.allot(topics[0], Share { weight: 999, ..Share::default() }).unwrap();
+        let stage = engine.stages.of(Class::Draining);
+        stage.set_patient(true);
+        assert!(stage.is_prepared());
+        assert_eq!(std::iter::from_fn(|| engine.step(0)).count(), 6);
+        assert!(topics.iter().all(|&topic| engine.class_of(topic) == Class::Guarded));
     }
 }

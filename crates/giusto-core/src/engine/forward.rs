@@ -326,6 +326,7 @@ impl Engine {
             frame,
             topic: waiting.topic,
             source: waiting.source,
+            behind: waiting.class == Class::Draining,
             ingress_ns: self.queues.store.message(waiting.message).ingress_ns,
             subscriptions: waiting.subscriptions.as_slice(),
         })

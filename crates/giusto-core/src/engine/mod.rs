@@ -156,6 +156,16 @@ impl Engine {
         })
     }
 
+    /// Makes room for so many topics, flows and subscriptions: until there are more, no table is moved to where it has room. Memory
+    /// that is not used yet costs nothing but addresses.
+    pub fn reserve(&mut self, count: usize) {
+        self.tables.reserve(count);
+        self.stages.reserve(count);
+        self.queues.reserve(count);
+        self.matcher.reserve(count);
+        self.errands.reserve(count);
+    }
+
     /// Records since the last drain; the engine goes on with empty columns.
     pub fn drain_records(&mut self) -> Option<crate::record::Batch> {
         self.records.as_mut().map(Columns::drain)

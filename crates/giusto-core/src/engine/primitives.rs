@@ -11,7 +11,7 @@ use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::Share;
 use crate::matching::topic::check_name;
 use crate::output::{self, Terms};
-use crate::policer::{Bucket, Limit, Rule};
+use crate::policer::{Limit, Rule};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
 
@@ -63,6 +63,7 @@ impl Engine {
         let (flows, subscriptions) = (Vec::new(), Vec::new());
         let entry = Client {
             name: name.into(),
+            since: self.tables.next_age(),
             gone: false,
             muted: false,
             live_flows: 0,
@@ -97,9 +98,10 @@ impl Engine {
         }
         self.matcher.add_topic(id, name)?;
         self.stages.of(Class::Rest).allot(id, &share);
-        let counters = Default::default();
+        let (since, counters) = (self.tables.next_age(), Default::default());
         self.tables.topics.insert(Topic {
             name: name.into(),
+            since,
             share,
             guarded: false,
             drains: false,
@@ -137,12 +139,8 @@ impl Engine {
     pub fn allot(&mut self, id: TopicId, share: Share) -> Result<(), ChangeError> {
         let topic = self.topic(id)?;
         let class = if topic.guarded { Class::Guarded } else { Class::Rest };
-        let is_draining = topic.drains;
         self.stages.of(class).check(id, &share)?;
         self.stages.of(class).allot(id, &share);
-        if is_draining {
-            self.stages.of(Class::Draining).allot(id, &share);
-        }
         if let Some(topic) = self.tables.topic_mut(id) {
             topic.share = share;
         }
@@ -187,11 +185,9 @@ impl Engine {
 
     fn install_rule(&mut self, client: ClientId, topic: TopicId, flow: FlowId, rule: Option<Arc<Rule>>) {
         let names = self.tables.clients.get(client.0).zip(self.tables.topics.get(topic.0));
-        let bucket =
-            names.zip(rule).map(|((client, topic), rule)| match self.debts.take(&client.name, &topic.name) {
-                Some(ended) => ended.go_on(rule),
-                None => Bucket::new(rule),
-            });
+        let bucket = names.zip(rule).map(|((client, topic), rule)| {
+            self.debts.take(self.now, &client.name, &topic.name).bucket(self.now, rule)
+        });
         if let Some(flow) = self.tables.flows.get_mut(flow.0) {
             flow.bucket = bucket;
         }

@@ -29,7 +29,7 @@ impl Engine {
         });
         let flow = FlowId(data.header.stream);
         let cause = if outcome == Outcome::Policed { Cause::Policed } else { Cause::Overflow };
-        self.losses.note(Loss { client, topic, flow: Some(flow), cause });
+        self.note_loss(Loss { client, topic, flow: Some(flow), cause });
         let seen = seen(now, self.min_sep_ns(flow), topic, client, data);
         if let Some(records) = &mut self.records {
             records.push(&Record { outcome, ..seen });
@@ -43,9 +43,9 @@ impl Engine {
         let entry = self.queues.store.message(message);
         let Some(data) = data(self.queues.store.frame(message)) else { return };
         let (client, flow) = (ClientId(data.header.source), Some(entry.flow));
-        self.losses.note(Loss { client, topic, flow, cause: Cause::Expired });
         let seen = seen(entry.ingress_ns, self.min_sep_ns(entry.flow), topic, client, &data);
         let t_selected_ns = Some(entry.selected_ns);
+        self.note_loss(Loss { client, topic, flow, cause: Cause::Expired });
         if let Some(records) = &mut self.records {
             records.push(&Record { t_selected_ns, outcome: Outcome::Expired, ..seen });
         }
@@ -69,7 +69,7 @@ impl Engine {
                 Outcome::Lost => Cause::Abandoned,
                 _ => Cause::Dropped,
             };
-            self.losses.note(Loss { client, topic, flow: None, cause });
+            self.note_loss(Loss { client, topic, flow: None, cause });
         }
         self.record_delivery(token, outcome, None);
         self.finish(token);

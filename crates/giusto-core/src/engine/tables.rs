@@ -4,7 +4,7 @@
 //! the last message that names it has left the queues: a flow until it is drained, a client until what
 //! it published is delivered too.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::engine::Counters;
@@ -64,6 +64,12 @@ impl<T> Slots<T> {
         self.entries.get_mut(number as usize)?.as_mut()
     }
 
+    /// So many entries come without the others being moved.
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.entries.reserve(count);
+        self.free.reserve(count);
+    }
+
     /// No entry has this number or a higher one.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
@@ -82,6 +88,8 @@ impl<T> Slots<T> {
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) name: Box<str>,
+    /// The age of the tables when it came.
+    pub(super) since: u64,
     /// Gone; kept only until its flows are drained.
     pub(super) gone: bool,
     /// It gets nothing more: it is about to go.
@@ -114,6 +122,8 @@ pub(super) struct Client {
 #[derive(Debug)]
 pub(super) struct Topic {
     pub(super) name: Box<str>,
+    /// The age of the tables when it came.
+    pub(super) since: u64,
     pub(super) share: Share,
     /// Under contract.
     pub(super) guarded: bool,
@@ -165,10 +175,13 @@ pub(super) struct Tables {
     pub(super) topics: Slots<Topic>,
     pub(super) flows: Slots<Flow>,
     pub(super) subscriptions: Slots<Subscription>,
-    pub(super) client_names: HashMap<Box<str>, ClientId>,
-    pub(super) topic_names: HashMap<Box<str>, TopicId>,
+    /// Trees, since a table that grows would make all wait.
+    pub(super) client_names: BTreeMap<Box<str>, ClientId>,
+    pub(super) topic_names: BTreeMap<Box<str>, TopicId>,
     /// Rules of recent offers, to be shared by the next ones like them.
     pub(super) rules: HashMap<Limit, Arc<Rule>>,
+    /// How many clients and topics have come so far.
+    pub(super) age: u64,
     /// Number of the message being matched.
     pub(super) step: u64,
     /// Counts of topics that are gone.
@@ -176,6 +189,19 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.clients.reserve(count);
+        self.topics.reserve(count);
+        self.flows.reserve(count);
+        self.subscriptions.reserve(count);
+    }
+
+    /// A client or topic comes: the age that tells it from those that had its number before.
+    pub(super) fn next_age(&mut self) -> u64 {
+        self.age += 1;
+        self.age
+    }
+
     #[inline]
     pub(super) fn topic_mut(&mut self, topic: TopicId) -> Option<&mut Topic> {
         self.topics.get_mut(topic.0)
@@ -323,5 +349,36 @@ impl Client {
         if let Ok(place) = self.flows.binary_search_by_key(&topic, |&(topic, _)| topic) {
             self.flows.remove(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::{Config, Engine, Need, Offer};
+    use crate::input::Share;
+
+    const COUNT: usize = 3_000;
+
+    fn capacities(engine: &Engine) -> [usize; 3] {
+        let tables = &engine.tables;
+        [
+            tables.topics.entries.capacity(),
+            tables.flows.entries.capacity(),
+            tables.subscriptions.entries.capacity(),
+        ]
+    }
+
+    #[test]
+    fn tables_with_room_are_not_moved_when_topics_flows_and_subscriptions_come() {
+        let mut engine = Engine::new(Config::default()).unwrap();
+        engine.reserve(COUNT);
+        let (before, client) = (capacities(&engine), engine.connect("c").unwrap());
+        for n in 0..COUNT {
+            let topic = engine.declare(&format!("t/{n}"), Share::default()).unwrap();
+            engine.advertise(client, topic, &Offer::default()).unwrap();
+            engine.subscribe(client, &format!("t/{n}"), None, &Need::default()).unwrap();
+        }
+        assert_eq!(capacities(&engine), before);
+        assert!(before.iter().all(|&capacity| capacity >= COUNT));
     }
 }

@@ -46,6 +46,10 @@ impl Tagging for Edf {
         self.topics[topic] = Some(Topic { period_ns, deadline_ns, start_ns });
     }
 
+    fn reserve(&mut self, topics: usize) {
+        self.topics.reserve(topics);
+    }
+
     fn withdraw(&mut self, topic: usize) {
         self.topics.get_mut(topic).into_iter().for_each(|topic| *topic = None);
     }

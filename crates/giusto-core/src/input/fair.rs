@@ -101,6 +101,10 @@ impl Tagging for Fair {
         self.topics[topic] = Topic { start: before.start, period: before.period, ..Topic::new(share) };
     }
 
+    fn reserve(&mut self, topics: usize) {
+        self.topics.reserve(topics);
+    }
+
     fn withdraw(&mut self, topic: usize) {
         self.topics.get_mut(topic).into_iter().for_each(|topic| *topic = Topic::VACANT);
     }

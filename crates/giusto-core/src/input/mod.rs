@@ -59,6 +59,9 @@ pub trait InputStage: Debug + Send + Sync {
     /// where the policy's analysis allows it (assumption A7), at the latest when everything is idle.
     fn allot(&mut self, topic: TopicId, share: &Share);
 
+    /// So many topics come without what is known of the others being moved.
+    fn reserve(&mut self, _topics: usize) {}
+
     /// The topic is gone from this stage, with all its flows and whatever waits in them.
     fn withdraw(&mut self, topic: TopicId);
 

@@ -22,6 +22,9 @@ pub(super) trait Tagging: Debug + Send + Sync {
     /// Sets the share of a topic; slots from the next one on have it.
     fn allot(&mut self, topic: usize, share: &Share);
 
+    /// So many topics come without the others being moved.
+    fn reserve(&mut self, topics: usize);
+
     /// The topic is gone: another one with its number has no past.
     fn withdraw(&mut self, topic: usize);
 
@@ -62,6 +65,10 @@ impl<T: Tagging> InputStage for Tags<T> {
 
     fn allot(&mut self, topic: TopicId, share: &Share) {
         self.tagging.allot(topic.index(), share);
+    }
+
+    fn reserve(&mut self, topics: usize) {
+        self.tagging.reserve(topics);
     }
 
     fn withdraw(&mut self, topic: TopicId) {

@@ -228,6 +228,11 @@ impl InputStage for Twrr {
         self.change(topic, share.weight);
     }
 
+    fn reserve(&mut self, topics: usize) {
+        self.topics.reserve(topics);
+        self.weights.reserve(topics);
+    }
+
     fn withdraw(&mut self, topic: TopicId) {
         if !std::mem::take(&mut self.topics[topic.index()].seats).is_idle() {
             self.exit(topic.0);

@@ -204,6 +204,11 @@ impl InputStage for Wheel {
         self.changes += 1;
     }
 
+    fn reserve(&mut self, topics: usize) {
+        self.topics.reserve(topics);
+        self.weights.reserve(topics);
+    }
+
     fn withdraw(&mut self, topic: TopicId) {
         if !std::mem::take(&mut self.topics[topic.index()].0).is_idle() {
             // It is marked at one cell, or in progress.

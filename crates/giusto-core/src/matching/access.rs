@@ -17,7 +17,7 @@ use super::number::Number;
 /// Only so many bytes at the beginning or end are hashed: the lengths to try are bits of a u32.
 pub(super) const PART_BYTES_MAX: usize = 32;
 /// A longer constant set is not spread over one list per member.
-const MEMBERS_MAX: usize = 64;
+pub(super) const MEMBERS_MAX: usize = 64;
 /// Where counting stops.
 pub(super) const LOAD_MAX: u32 = 256;
 
@@ -130,13 +130,7 @@ fn member_signatures(
     path: Path,
     (pattern, attribute): (u32, u32),
 ) -> impl DoubleEndedIterator<Item = (Path, u64)> + ExactSizeIterator {
-    let count = match members {
-        Members::Empty => 0,
-        Members::Numbers(numbers) => numbers.len(),
-        Members::Dates(dates) => dates.len(),
-        Members::Texts(texts) => texts.len(),
-    };
-    (0..count).map(move |i| {
+    (0..members.len()).map(move |i| {
         let place = (pattern, attribute, path as u8);
         let hash = match members {
             Members::Empty => 0,

@@ -120,6 +120,18 @@ pub enum Members {
     Texts(Arc<[Arc<str>]>),
 }
 
+impl Members {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Dates(dates) => dates.len(),
+            Self::Texts(texts) => texts.len(),
+        }
+    }
+}
+
 /// An operator with its constant. Three words, so that checks lie close together in memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Test {

@@ -7,9 +7,9 @@
 //! A change of a pattern is told to its topics one after the other ([`Errand`](super::spread::Errand)):
 //! whoever is not concerned by the change receives every topic meanwhile as before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::hash::Table;
+use super::pages::Pages;
 use super::topic;
 use super::trie::Trie;
 use crate::error::ChangeError;
@@ -49,25 +49,34 @@ pub(super) struct Topic {
     pub(super) merged: Vec<SubscriptionId>,
 }
 
-/// Topics, patterns, and the lists between them.
+/// Levels that a name has of its own, as a guess.
+const LEVELS: usize = 2;
+
+/// Topics, patterns, and the lists between them. No hash tables: one that grows would make all wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fanout {
     pub(super) patterns: Vec<Pattern>,
     free: Vec<u32>,
     births: u64,
-    pattern_numbers: Table<Box<str>, u32>,
+    pattern_numbers: BTreeMap<Box<str>, u32>,
     pattern_trie: Trie,
-    pub(super) topics: Table<TopicId, Topic>,
+    pub(super) topics: Pages<Topic>,
     pub(super) topic_trie: Trie,
-    topic_names: Table<Box<str>, TopicId>,
+    topic_names: BTreeMap<Box<str>, TopicId>,
     /// No topic has had this number or a higher one.
     pub(super) topics_end: u32,
 }
 
 impl Fanout {
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.patterns.reserve(count);
+        self.pattern_trie.reserve(LEVELS * count);
+        self.topic_trie.reserve(LEVELS * count);
+    }
+
     pub(super) fn add_topic(&mut self, id: TopicId, name: &str) -> Result<(), ChangeError> {
         topic::check_name(name)?;
-        if self.topics.contains_key(&id) {
+        if self.topics.get(id.0).is_some() {
             return Err(ChangeError::duplicate("topic", id.0));
         }
         if self.topic_names.contains_key(name) {
@@ -79,7 +88,7 @@ impl Fanout {
         for &pattern in &patterns {
             self.patterns[pattern as usize].topics.insert(id);
         }
-        self.topics.insert(id, Topic { name: name.into(), patterns, filtered, ..Topic::default() });
+        self.topics.insert(id.0, Topic { name: name.into(), patterns, filtered, ..Topic::default() });
         self.topic_trie.insert(name, id.0);
         self.topic_names.insert(name.into(), id);
         self.topics_end = self.topics_end.max(id.0.saturating_add(1));
@@ -88,7 +97,7 @@ impl Fanout {
     }
 
     pub(super) fn remove_topic(&mut self, id: TopicId) -> Result<(), ChangeError> {
-        let topic = self.topics.remove(&id).ok_or_else(|| ChangeError::unknown("topic", id.0))?;
+        let topic = self.topics.remove(id.0).ok_or_else(|| ChangeError::unknown("topic", id.0))?;
         self.topic_trie.remove(&topic.name);
         self.topic_names.remove(&topic.name);
         for pattern in topic.patterns {
@@ -135,7 +144,7 @@ impl Fanout {
     /// The unfiltered subscriptions of a topic, and the patterns with filtered ones.
     #[inline]
     pub(super) fn receivers(&self, id: TopicId) -> Option<(&[SubscriptionId], &[u32])> {
-        let topic = self.topics.get(&id)?;
+        let topic = self.topics.get(id.0)?;
         let unfiltered = match topic.shared {
             Some(pattern) => &self.patterns[pattern as usize].unfiltered,
             None => &topic.merged,
@@ -145,13 +154,13 @@ impl Fanout {
 
     /// Whether `pattern` covers the topic.
     pub(super) fn covers(&self, pattern: u32, id: TopicId) -> Option<bool> {
-        self.topics.get(&id).map(|topic| topic.patterns.contains(&pattern))
+        self.topics.get(id.0).map(|topic| topic.patterns.contains(&pattern))
     }
 
     /// Finds out anew whose list a topic shares, or merges them: needed when the number of patterns with
     /// unfiltered subscriptions changes.
     pub(super) fn merge(&mut self, id: TopicId) {
-        let Some(topic) = self.topics.get_mut(&id) else { return };
+        let Some(topic) = self.topics.get_mut(id.0) else { return };
         let patterns = &self.patterns;
         let own = || {
             let all = topic.patterns.iter().copied();
@@ -182,5 +191,26 @@ pub(super) fn take_out_sorted(list: &mut Vec<SubscriptionId>, id: SubscriptionId
 pub(super) fn take_out<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if let Some(at) = list.iter().position(|other| *other == item) {
         list.swap_remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_and_names_with_room_are_not_moved_when_others_come() {
+        let mut fanout = Fanout::default();
+        fanout.reserve(3_000);
+        let capacities = |fanout: &Fanout| {
+            let tries = [&fanout.pattern_trie, &fanout.topic_trie].map(Trie::capacity);
+            (fanout.patterns.capacity(), tries)
+        };
+        let before = capacities(&fanout);
+        for n in 0..3_000 {
+            fanout.pattern(&format!("{n}/+"));
+            fanout.add_topic(TopicId(n), &format!("{n}/b")).unwrap();
+        }
+        assert_eq!(capacities(&fanout), before);
     }
 }

@@ -10,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::access::MEMBERS_MAX;
 use super::comparison::{Operand, Test};
 use super::parser;
 use super::print;
@@ -19,10 +20,10 @@ use crate::frame::attributes::Attributes;
 pub const TEXT_BYTES_MAX: usize = 65_536;
 /// The deepest nesting of parentheses and `not`.
 pub const DEPTH_MAX: usize = 64;
-/// The most alternatives that a filter may multiply out to.
-pub const CONJUNCTIONS_MAX: usize = 1024;
-/// The most comparisons that those alternatives may mention in total.
-pub const MENTIONS_MAX: usize = 16_384;
+/// The most comparisons that the alternatives of a filter may mention in total: a subscription is added at once.
+pub const MENTIONS_MAX: usize = 256;
+/// The most members that the sets in them may have in total, of each as many as lists are made for.
+pub const LISTED_MAX: usize = 2_048;
 
 /// A content filter that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,15 +85,21 @@ impl FromStr for Filter {
         }
         let mut numbers = BTreeMap::new();
         let mut conjunctions = multiply_out(&expression, &mut numbers).ok_or_else(|| {
-            fail("the filter multiplies out to more than 1024 alternatives or 16384 comparisons")
+            fail("the filter multiplies out to more than 256 comparisons; ask for less, or in several subscriptions")
         })?;
         conjunctions.iter_mut().for_each(tidy);
         tidy(&mut conjunctions);
-        Ok(Self {
+        let filter = Self {
             predicates: in_order(numbers),
             conjunctions: conjunctions.into_iter().map(Vec::into_boxed_slice).collect(),
             canonical: canonical.into_boxed_str(),
-        })
+        };
+        if filter.listed() > LISTED_MAX {
+            return Err(fail(
+                "the sets of all comparisons have more than 2048 members (of each at most 64 count)",
+            ));
+        }
+        Ok(filter)
     }
 }
 
@@ -115,7 +122,7 @@ fn multiply_out(expression: &Expression, numbers: &mut BTreeMap<Predicate, u16>)
             let mut sum = Vec::new();
             for part in parts {
                 sum.extend(multiply_out(part, numbers)?);
-                within_limits(sum.len(), mentions(&sum))?;
+                within_limits(mentions(&sum))?;
             }
             Some(sum)
         }
@@ -140,7 +147,7 @@ fn number_of(predicate: &Predicate, numbers: &mut BTreeMap<Predicate, u16>) -> O
 
 fn multiply(a: &[Vec<u16>], b: &[Vec<u16>]) -> Option<Vec<Vec<u16>>> {
     let total = mentions(a) * b.len() + mentions(b) * a.len();
-    within_limits(a.len() * b.len(), total)?;
+    within_limits(total)?;
     Some(a.iter().flat_map(|a| b.iter().map(move |b| [a.as_slice(), b].concat())).collect())
 }
 
@@ -148,8 +155,8 @@ fn mentions(conjunctions: &[Vec<u16>]) -> usize {
     conjunctions.iter().map(Vec::len).sum()
 }
 
-fn within_limits(conjunctions: usize, mentions: usize) -> Option<()> {
-    (conjunctions <= CONJUNCTIONS_MAX && mentions <= MENTIONS_MAX).then_some(())
+fn within_limits(mentions: usize) -> Option<()> {
+    (mentions <= MENTIONS_MAX).then_some(())
 }
 
 impl Filter {
@@ -177,6 +184,15 @@ impl Filter {
     /// How many comparisons it takes at most to see whether an event satisfies it, those of all alternatives.
     pub fn comparisons(&self) -> usize {
         self.conjunctions.iter().map(|numbers| numbers.len()).sum()
+    }
+
+    /// Members of sets in all alternatives, of each set as many as lists are made for.
+    fn listed(&self) -> usize {
+        let members = |test: &Test| match test {
+            Test::Among(_, members) | Test::Set(_, _, members) => members.len().min(MEMBERS_MAX),
+            _ => 0,
+        };
+        self.conjunctions().flatten().map(|predicate| members(&predicate.test)).sum()
     }
 
     /// The text that every filter with this meaning and this order of comparisons is printed as.

@@ -3,11 +3,12 @@
 //! Subscriptions without a filter are lists that are ready before the event comes (`fanout`);
 //! those with one are found through `index` and merged in. Once warm, an event allocates nothing.
 
+use std::collections::BTreeMap;
+
 use super::candidates::Candidates;
 use super::event::{Check, Event, Names};
 use super::fanout::Fanout;
 use super::filter::Filter;
-use super::hash::Table;
 use super::index::Index;
 use super::spread::Errand;
 use super::topic;
@@ -22,7 +23,7 @@ pub struct Matcher {
     names: Names,
     fanout: Fanout,
     index: Index,
-    subscriptions: Table<SubscriptionId, Subscription>,
+    subscriptions: BTreeMap<SubscriptionId, Subscription>,
     event: Event<'static>,
     candidates: Candidates,
 }
@@ -39,6 +40,11 @@ impl Matcher {
     /// No topic and no subscription.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// So many topics and patterns come without the others being moved.
+    pub fn reserve(&mut self, count: usize) {
+        self.fanout.reserve(count);
     }
 
     /// Makes a topic known. Costs as much as there are patterns that cover it.
@@ -100,6 +106,12 @@ impl Matcher {
             }
         }
         Ok(self.fanout.remove(subscription.pattern, id, subscription.is_filtered))
+    }
+
+    /// How many comparisons the filter of a subscription makes at most, 0 if it has none: what it costs to take it out.
+    pub fn comparisons(&self, id: SubscriptionId) -> usize {
+        let entries = self.subscriptions.get(&id).map_or(&[][..], |subscription| &subscription.entries);
+        entries.iter().map(|&entry| self.index.checks(entry).iter().count()).sum()
     }
 
     /// Tells topics of what has begun as far as the effort goes; whether all have been told.
@@ -175,7 +187,7 @@ impl Matcher {
 
     /// Bytes that the filters occupy, an estimate: without the texts of constants.
     pub fn filter_bytes(&self) -> usize {
-        let table = self.subscriptions.capacity() * (size_of::<(SubscriptionId, Subscription)>() + 1);
+        let table = self.subscriptions.len() * size_of::<(SubscriptionId, Subscription)>();
         let entries: usize =
             self.subscriptions.values().map(|subscription| subscription.entries.len() * 4).sum();
         self.index.bytes() + self.names.bytes() + table + entries

@@ -17,6 +17,7 @@ mod interval_tree;
 mod lexer;
 mod matcher;
 pub mod number;
+mod pages;
 mod parser;
 mod postings;
 mod print;

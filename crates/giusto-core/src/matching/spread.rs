@@ -158,7 +158,7 @@ impl Fanout {
     /// A topic knows of a pattern that covers it, and of its new subscription. Returns the units of that, as the others do.
     fn attach(&mut self, number: u32, id: TopicId, subscription: SubscriptionId) -> usize {
         let pattern = &mut self.patterns[number as usize];
-        let Some(topic) = self.topics.get_mut(&id) else { return 0 };
+        let Some(topic) = self.topics.get_mut(id.0) else { return 0 };
         if !topic::matches(&pattern.text, &topic.name) {
             return 0;
         }
@@ -172,14 +172,14 @@ impl Fanout {
 
     fn merge_anew(&mut self, id: TopicId) -> usize {
         self.merge(id);
-        1 + self.topics.get(&id).map_or(0, |topic| topic.merged.len() / MADE_PER_UNIT)
+        1 + self.topics.get(id.0).map_or(0, |topic| topic.merged.len() / MADE_PER_UNIT)
     }
 
     fn join(&mut self, pattern: u32, id: TopicId, subscription: SubscriptionId) -> usize {
         if self.patterns[pattern as usize].unfiltered.binary_search(&subscription).is_err() {
             return 0;
         }
-        match self.topics.get_mut(&id) {
+        match self.topics.get_mut(id.0) {
             Some(topic) if !topic.merged.is_empty() => {
                 put_in(&mut topic.merged, subscription);
                 topic.merged.len() / CHANGED_PER_UNIT
@@ -190,7 +190,7 @@ impl Fanout {
 
     fn leave(&mut self, pattern: u32, id: TopicId, subscription: SubscriptionId) -> usize {
         let is_empty = self.patterns[pattern as usize].unfiltered.is_empty();
-        match self.topics.get_mut(&id) {
+        match self.topics.get_mut(id.0) {
             Some(topic) if !is_empty => {
                 take_out_sorted(&mut topic.merged, subscription);
                 topic.merged.len() / CHANGED_PER_UNIT
@@ -201,7 +201,7 @@ impl Fanout {
 
     fn filter(&mut self, pattern: u32, id: TopicId) -> usize {
         let is_filtered = self.patterns[pattern as usize].filtered > 0;
-        if let Some(topic) = self.topics.get_mut(&id) {
+        if let Some(topic) = self.topics.get_mut(id.0) {
             match (is_filtered, topic.filtered.contains(&pattern)) {
                 (true, false) => topic.filtered.push(pattern),
                 (false, true) => take_out(&mut topic.filtered, pattern),
@@ -217,7 +217,7 @@ impl Fanout {
             self.free(pattern);
             return false;
         };
-        if let Some(topic) = self.topics.get_mut(&id) {
+        if let Some(topic) = self.topics.get_mut(id.0) {
             take_out(&mut topic.patterns, pattern);
             take_out(&mut topic.filtered, pattern);
             effort.spend(self.merge_anew(id));

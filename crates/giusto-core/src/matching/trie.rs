@@ -29,6 +29,15 @@ impl Default for Trie {
 }
 
 impl Trie {
+    pub(super) fn reserve(&mut self, levels: usize) {
+        self.nodes.reserve(levels);
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.nodes.capacity()
+    }
+
     /// Gives `path` the number `value`, in place of the one it had.
     pub(super) fn insert(&mut self, path: &str, value: u32) {
         let mut at = ROOT;

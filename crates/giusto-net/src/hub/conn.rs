@@ -70,8 +70,10 @@ pub(super) struct Conn {
     pub(super) flows: Vec<FlowId>,
     /// Flows that have ended, the latest last: data that the client sent before it heard of the end may still come.
     pub(super) ended: VecDeque<FlowId>,
-    /// Those of them whose credits go out with the next write, each once.
+    /// Those of its flows whose credits go out with the next write.
     pub(super) due: Vec<FlowId>,
+    /// The same for guarded topics: these do not wait for the rest.
+    pub(super) due_guarded: Vec<FlowId>,
     /// Messages of flows that have ended.
     pub(super) served: u64,
     /// Control frames of this connection in the batch of news that was being filled.
@@ -91,6 +93,7 @@ impl Conn {
     pub(super) fn end_flow(&mut self, flow: FlowId, served: u64) {
         self.flows.retain(|&other| other != flow);
         self.due.retain(|&other| other != flow);
+        self.due_guarded.retain(|&other| other != flow);
         self.served += served;
         if self.ended.len() == ENDED_MAX {
             self.ended.pop_front();
@@ -144,6 +147,7 @@ impl Conns {
             flows: Vec::new(),
             ended: VecDeque::new(),
             due: Vec::new(),
+            due_guarded: Vec::new(),
             served: 0,
             asked: 0,
             asked_in: 0,

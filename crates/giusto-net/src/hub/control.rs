@@ -45,8 +45,6 @@ impl Hub {
             let value = datagrams.map_or_else(String::new, |address| address.to_string());
             return Err(Invalid::new("udp", value, "an address that no other client has").into());
         }
-        // The client may get the number of one that is gone, whose losses are not its own.
-        self.note_losses();
         let client = self.engine.connect(name)?;
         if client.index() >= self.conn_of.len() {
             self.conn_of.resize(client.index() + 1, None);
@@ -67,7 +65,6 @@ impl Hub {
     pub fn declare(&mut self, name: &str, share: Share) -> Result<TopicId, ChangeError> {
         let topic = self.engine.declare(name, share)?;
         self.delays.forget(topic);
-        self.forget_losses(topic);
         Ok(topic)
     }
 

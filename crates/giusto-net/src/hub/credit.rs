@@ -5,7 +5,7 @@ use giusto_core::engine::{Quantum, Step};
 use giusto_core::frame::{Credit, Frame};
 use giusto_core::id::FlowId;
 
-use super::conn::{Conn, ConnId};
+use super::conn::ConnId;
 use super::urgent::Part;
 use super::{Hub, State, mark};
 
@@ -32,6 +32,11 @@ pub(super) struct Flows {
 }
 
 impl Flows {
+    /// None yet; so many come without the others being moved.
+    pub(super) fn with_room(count: usize) -> Self {
+        Self { entries: Vec::with_capacity(count) }
+    }
+
     /// A flow begins, with `inherited` messages of an earlier one before its own.
     pub(super) fn begin(&mut self, flow: FlowId, conn: ConnId, portion: u32, inherited: u32, part: Part) {
         if flow.index() >= self.entries.len() {
@@ -75,24 +80,30 @@ impl Flows {
         entry.conn.map(|conn| (conn, std::mem::take(&mut entry.owed)))
     }
 
-    /// Credits go out with the next write; whether they are the first.
+    /// Credits go out with the next write; if they are the first, whether the topic is guarded.
     #[inline]
-    fn fall_due(&mut self, flow: FlowId, amount: u32) -> bool {
-        self.entries.get_mut(flow.index()).is_some_and(|entry| {
-            let is_first = entry.due == 0;
-            entry.due = entry.due.saturating_add(amount);
-            is_first
-        })
+    fn fall_due(&mut self, flow: FlowId, amount: u32) -> Option<bool> {
+        let entry = self.entries.get_mut(flow.index())?;
+        let is_first = entry.due == 0;
+        entry.due = entry.due.saturating_add(amount);
+        is_first.then_some(entry.part.guarded)
     }
 
-    /// Appends a frame for each flow of the connection that is owed credits.
+    /// Appends a frame for each of the flows that is owed credits.
     #[inline]
-    pub(super) fn write_due(&mut self, conn: &mut Conn, out: &mut Vec<u8>) {
-        for flow in conn.due.drain(..) {
+    pub(super) fn write_due(&mut self, flows: impl Iterator<Item = FlowId>, out: &mut Vec<u8>) {
+        for flow in flows {
             let due = self.entries.get_mut(flow.index()).map_or(0, |entry| std::mem::take(&mut entry.due));
-            // Frames of a fixed length always fit.
-            let _ = Frame::Credit(Credit { stream: flow.0, amount: due }).encode(out, u32::MAX);
+            if due > 0 {
+                // Frames of a fixed length always fit.
+                let _ = Frame::Credit(Credit { stream: flow.0, amount: due }).encode(out, u32::MAX);
+            }
         }
+    }
+
+    /// Whether credits of the flow are to go out.
+    pub(super) fn is_due(&self, flow: FlowId) -> bool {
+        self.entries.get(flow.index()).is_some_and(|entry| entry.due > 0)
     }
 
     #[inline]
@@ -127,10 +138,11 @@ impl Hub {
     #[inline]
     fn give(&mut self, flow: FlowId, id: ConnId, amount: u32) {
         let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return };
-        if self.flows.fall_due(flow, amount) {
-            conn.due.push(flow);
-            self.urgent.mark_due(conn);
-            mark(&mut self.dirty, conn);
+        match self.flows.fall_due(flow, amount) {
+            Some(true) => self.urgent.mark_due(conn, flow),
+            Some(false) => conn.due.push(flow),
+            None => return,
         }
+        mark(&mut self.dirty, conn);
     }
 }

@@ -63,6 +63,11 @@ pub(super) struct Delays {
 }
 
 impl Delays {
+    /// None yet; so many topics come without the others being moved.
+    pub(super) fn with_room(count: usize) -> Self {
+        Self { topics: Vec::with_capacity(count) }
+    }
+
     /// One delivery.
     #[inline]
     pub(super) fn record(&mut self, topic: TopicId, delay_ns: Nanos) {

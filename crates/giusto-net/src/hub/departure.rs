@@ -73,6 +73,7 @@ impl Hub {
         let Some(conn) = self.conns.get_mut(id) else { return };
         let flows = std::mem::take(&mut conn.flows);
         conn.due.clear();
+        conn.due_guarded.clear();
         conn.departures += 1;
         self.rest_for_good(id);
         // Known to the engine as long as the connection has it.
@@ -127,7 +128,6 @@ impl Hub {
         }
         let is_gone = self.engine.disconnect_some(client, effort).unwrap_or(true);
         if is_gone {
-            self.note_losses();
             self.conn_of.get_mut(client.index()).into_iter().for_each(|place| *place = None);
         }
         is_gone

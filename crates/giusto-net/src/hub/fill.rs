@@ -3,7 +3,8 @@
 
 use std::net::SocketAddr;
 
-use giusto_core::engine::Engine;
+use giusto_core::engine::{Delivery, Engine};
+use giusto_core::frame::DataMut;
 use giusto_core::id::{ClientId, Nanos};
 
 use super::conn::ConnId;
@@ -48,6 +49,16 @@ impl Traffic {
     }
 }
 
+/// Appends a frame as its client is to see it: others that get it may have been promised more.
+#[inline]
+fn append(out: &mut Vec<u8>, delivery: &Delivery<'_>) {
+    let start = out.len();
+    out.extend_from_slice(delivery.frame);
+    if delivery.behind {
+        DataMut::new(&mut out[start..]).into_iter().for_each(|mut header| header.set_promised(false));
+    }
+}
+
 /// Messages for one client that are worth a write of their own.
 const BULK: usize = 256;
 /// Below this many a client is not in the midst of a stream, and waits for nothing.
@@ -65,6 +76,7 @@ impl Hub {
         let put_off = (FEW..enough).contains(&waiting)
             && conn.outbox.is_empty()
             && conn.due.is_empty()
+            && conn.due_guarded.is_empty()
             && conn.state == State::Open
             && conn.deferrals < DEFERRALS_MAX
             && self.engine.waiting() > 0;
@@ -87,7 +99,8 @@ impl Hub {
         if conn.state == State::Open {
             conn.outbox.settle();
         }
-        self.flows.write_due(conn, out);
+        self.flows.write_due(conn.due_guarded.drain(..), out);
+        self.flows.write_due(conn.due.drain(..), out);
         let drained = match (conn.client, &conn.datagrams) {
             (Some(client), None) => {
                 self.fill_data(now, client, out, limit_bytes);
@@ -127,7 +140,7 @@ impl Hub {
             self.mark_guarded(id);
             return told_bytes;
         }
-        self.flows.write_due(conn, out);
+        self.flows.write_due(conn.due_guarded.drain(..), out);
         if let (Some(client), false) = (conn.client, has_datagrams) {
             let made = self.engine.waiting_guarded_for(client).saturating_sub(conn.urgency.left);
             let _ = (0..made).try_for_each(|_| self.fill_one(now, client, Traffic::Guarded, out));
@@ -155,7 +168,7 @@ impl Hub {
     fn fill_one(&mut self, now: Nanos, client: ClientId, traffic: Traffic, out: &mut Vec<u8>) -> Option<()> {
         let token = traffic.take(&mut self.engine, now, client)?;
         if let Some(delivery) = self.engine.delivery(token) {
-            out.extend_from_slice(delivery.frame);
+            append(out, &delivery);
             self.delays.record(delivery.topic, now - delivery.ingress_ns);
         }
         self.engine.finish(token);
@@ -185,12 +198,12 @@ impl Hub {
                         Traffic::All => conn.outbox.bytes(),
                         Traffic::Guarded => conn.outbox.names(),
                     };
-                    line.extend_from_slice(delivery.frame);
+                    append(line, &delivery);
                     spilled = true;
                 } else if out.is_empty() || out.len() + bytes <= limit {
-                    out.extend_from_slice(delivery.frame);
+                    append(out, &delivery);
                 } else {
-                    peer.held.extend_from_slice(delivery.frame);
+                    append(&mut peer.held, &delivery);
                 }
             }
             self.engine.finish(token);

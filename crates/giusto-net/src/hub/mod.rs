@@ -51,6 +51,9 @@ use departure::Departure;
 use receive::CONTROL_BYTES_MAX;
 use urgent::Urgent;
 
+/// Topics, flows, subscriptions and clients that there is room for from the start: a table that grows would make all wait.
+const ROOM: usize = 1 << 16;
+
 /// Numbers in error frames.
 pub mod code {
     /// Bytes that are not what the protocol allows.
@@ -149,7 +152,6 @@ pub struct Hub {
     naming_bytes: usize,
     datagram_peers: HashMap<SocketAddr, ConnId>,
     delays: Delays,
-    losses: Vec<LossOf>,
     refusals: Refusals,
     longest: Longest,
     turns: u64,
@@ -160,13 +162,15 @@ pub struct Hub {
 impl Hub {
     /// A broker without topics and clients.
     pub fn new(config: HubConfig) -> Result<Self, Invalid> {
+        let mut engine = Engine::new(config.engine.clone())?;
+        engine.reserve(ROOM);
         Ok(Self {
-            engine: Engine::new(config.engine.clone())?,
+            engine,
             decoder: Decoder::new(config.frame_limit_bytes),
             narrow: Decoder::new(config.frame_limit_bytes.min(CONTROL_BYTES_MAX)),
             conns: Conns::default(),
-            flows: Flows::default(),
-            conn_of: Vec::new(),
+            flows: Flows::with_room(ROOM),
+            conn_of: Vec::with_capacity(ROOM),
             dirty: VecDeque::new(),
             news: News::default(),
             urgent: Urgent::default(),
@@ -175,8 +179,7 @@ impl Hub {
             departures: VecDeque::new(),
             naming_bytes: 0,
             datagram_peers: HashMap::new(),
-            delays: Delays::default(),
-            losses: Vec::new(),
+            delays: Delays::with_room(ROOM),
             refusals: Refusals::default(),
             longest: Longest::default(),
             turns: 0,

@@ -77,8 +77,8 @@ pub struct Longest {
 /// Messages that were not delivered, and whose they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossOf {
-    /// The connection, if it was there when this was noted.
-    pub conn: Option<ConnId>,
+    /// The connection.
+    pub conn: ConnId,
     /// Their topic.
     pub topic: TopicId,
     /// The flow, if they were the connection's own.
@@ -88,9 +88,6 @@ pub struct LossOf {
     /// How many.
     pub count: u64,
 }
-
-/// Losses noted at disconnections that nobody asked for since, at most.
-const LOSSES_MAX: usize = 1 << 16;
 
 impl Hub {
     /// The status of up to `most` topics from the number `first` on; less than that many when there are no more.
@@ -137,25 +134,13 @@ impl Hub {
         &mut self.longest
     }
 
-    /// What was lost since the last call.
-    pub fn losses(&mut self) -> Vec<LossOf> {
-        self.note_losses();
-        std::mem::take(&mut self.losses)
-    }
-
-    /// The number now means another topic: nobody can be told what was lost on the earlier one.
-    pub(super) fn forget_losses(&mut self, topic: TopicId) {
-        self.note_losses();
-        self.losses.retain(|loss| loss.topic != topic);
-    }
-
-    /// Puts connections to losses while they are known.
-    pub(super) fn note_losses(&mut self) {
-        for (Loss { client, topic, flow, cause }, count) in self.engine.drain_losses() {
-            if self.losses.len() < LOSSES_MAX {
-                let conn = self.conn_of(client);
-                self.losses.push(LossOf { conn, topic, flow, cause, count });
-            }
-        }
+    /// What was lost since they were last asked for, up to `most` of it, and whether there is more.
+    pub fn losses(&mut self, most: usize) -> (Vec<LossOf>, bool) {
+        let (taken, more) = self.engine.take_losses(most);
+        let of = |(Loss { client, topic, flow, cause }, count)| {
+            let conn = self.conn_of(client)?;
+            Some(LossOf { conn, topic, flow, cause, count })
+        };
+        (taken.into_iter().filter_map(of).collect(), more)
     }
 }

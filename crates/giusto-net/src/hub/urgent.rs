@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use giusto_core::engine::Offer;
-use giusto_core::id::{Nanos, TopicId};
+use giusto_core::id::{FlowId, Nanos, TopicId};
 use giusto_core::output::Overflow;
 
 use super::Hub;
@@ -66,7 +66,7 @@ impl Urgency {
 pub(super) struct Part {
     /// What the offer allows at once.
     bytes: u64,
-    guarded: bool,
+    pub(super) guarded: bool,
 }
 
 /// What of all connections is to be done.
@@ -216,10 +216,15 @@ impl Hub {
             if std::mem::replace(&mut part.guarded, guarded) == guarded {
                 continue;
             }
+            let is_due = guarded && self.flows.is_due(flow);
             if let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) {
                 conn.urgency.guarded =
                     if guarded { conn.urgency.guarded + 1 } else { conn.urgency.guarded - 1 };
                 self.urgent.shifts.push_back(id);
+                if is_due && !conn.due_guarded.contains(&flow) {
+                    conn.due.retain(|&other| other != flow);
+                    self.urgent.mark_due(conn, flow);
+                }
             }
         }
     }
@@ -276,12 +281,11 @@ impl Hub {
 }
 
 impl Urgent {
-    /// Credits of an urgent connection do not wait for the rest.
+    /// Credits of a flow on a guarded topic do not wait for the rest.
     #[inline]
-    pub(super) fn mark_due(&mut self, conn: &mut Conn) {
-        if conn.urgency.guarded > 0 {
-            mark_guarded(self, conn);
-        }
+    pub(super) fn mark_due(&mut self, conn: &mut Conn, flow: FlowId) {
+        conn.due_guarded.push(flow);
+        mark_guarded(self, conn);
     }
 }
 

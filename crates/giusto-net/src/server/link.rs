@@ -78,6 +78,8 @@ pub(super) struct Link {
     interest: epoll::EventFlags,
     /// It is read first.
     urgent: bool,
+    /// That its socket takes bytes again is reported with the rest, though it is read first.
+    apart: bool,
 }
 
 impl Link {
@@ -98,6 +100,7 @@ impl Link {
             watched: true,
             interest,
             urgent: false,
+            apart: false,
         })
     }
 
@@ -141,9 +144,10 @@ impl Link {
         Output::Kept
     }
 
-    /// Writes what was kept.
-    pub(super) fn write_kept(&mut self) -> Output {
-        match send(&self.fd, &self.unsent[self.sent..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+    /// Writes what was kept, so many bytes of it at most.
+    pub(super) fn write_kept(&mut self, limit_bytes: usize) -> Output {
+        let end = self.unsent.len().min(self.sent.saturating_add(limit_bytes));
+        match send(&self.fd, &self.unsent[self.sent..end], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
             Ok(count) if self.sent + count == self.unsent.len() => {
                 (self.unsent, self.sent) = (Vec::new(), 0);
                 Output::Sent
@@ -172,6 +176,7 @@ impl Link {
     /// The kernel would say again and again that the peer is gone: it is not asked before the rest is read.
     pub(super) fn set_aside(&mut self, sets: &Sets) {
         if std::mem::replace(&mut self.watched, false) {
+            self.watch_apart(sets, false);
             let _ = epoll::delete(sets.of(self.urgent), &self.fd);
         }
     }
@@ -182,13 +187,37 @@ impl Link {
         if !self.watched {
             return self.watch_again(sets);
         }
-        let input = if self.held { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
-        let output = if self.is_blocked() { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
-        if self.interest != input | output {
-            self.interest = input | output;
+        let interest = self.interest_now();
+        if self.interest != interest {
+            self.interest = interest;
             // It is in the set for as long as it lives.
             let data = epoll::EventData::new_u64(self.id.0);
-            let _ = epoll::modify(sets.of(self.urgent), &self.fd, data, self.interest);
+            let _ = epoll::modify(sets.of(self.urgent), &self.fd, data, interest);
+        }
+        self.watch_apart(sets, self.urgent && self.is_blocked());
+    }
+
+    /// What is to be reported where it is read: of one that is read first, input alone, since what its socket has not taken
+    /// is written with the rest.
+    #[inline]
+    fn interest_now(&self) -> epoll::EventFlags {
+        let input = if self.held { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
+        let is_waiting = self.is_blocked() && !self.urgent;
+        input | if is_waiting { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() }
+    }
+
+    /// Has it reported with the rest when its socket takes bytes again, or no more.
+    #[inline]
+    fn watch_apart(&mut self, sets: &Sets, apart: bool) {
+        if self.apart == apart {
+            return;
+        }
+        if apart {
+            let data = epoll::EventData::new_u64(self.id.0);
+            self.apart = epoll::add(&sets.all, &self.fd, data, epoll::EventFlags::OUT).is_ok();
+        } else {
+            let _ = epoll::delete(&sets.all, &self.fd);
+            self.apart = false;
         }
     }
 
@@ -203,12 +232,20 @@ impl Link {
 
     /// Has it read first, or with all the others.
     pub(super) fn shift(&mut self, sets: &Sets, urgent: bool) {
-        if std::mem::replace(&mut self.urgent, urgent) == urgent || !self.watched {
+        if self.urgent == urgent {
             return;
         }
-        let data = epoll::EventData::new_u64(self.id.0);
-        let _ = epoll::delete(sets.of(!urgent), &self.fd);
-        self.watched = epoll::add(sets.of(urgent), &self.fd, data, self.interest).is_ok();
+        if self.watched {
+            self.watch_apart(sets, false);
+            let _ = epoll::delete(sets.of(self.urgent), &self.fd);
+        }
+        self.urgent = urgent;
+        if self.watched {
+            self.interest = self.interest_now();
+            let data = epoll::EventData::new_u64(self.id.0);
+            self.watched = epoll::add(sets.of(urgent), &self.fd, data, self.interest).is_ok();
+            self.watch_apart(sets, self.watched && urgent && self.is_blocked());
+        }
     }
 
     /// Nothing more will be written: the peer reads the end after all that was.

@@ -115,13 +115,17 @@ impl Sockets {
 
     // --- who comes and goes
 
-    /// Accepts connections, or takes datagrams.
-    pub(super) fn welcome(&mut self, now: Nanos, hub: &mut Hub, index: usize, amount: Amount) {
+    /// Accepts connections, or takes datagrams; returns how many of those.
+    pub(super) fn welcome(&mut self, now: Nanos, hub: &mut Hub, index: usize, amount: Amount) -> usize {
         if let Some(Listener::Udp(socket)) = self.listeners.get(index) {
-            receive_datagrams(now, hub, socket, &mut self.input, amount);
-            return;
+            return receive_datagrams(now, hub, socket, &mut self.input, amount);
         }
-        for _ in 0..amount.accepts {
+        self.accept(now, hub, index, amount.accepts);
+        0
+    }
+
+    fn accept(&mut self, now: Nanos, hub: &mut Hub, index: usize, most: usize) {
+        for _ in 0..most {
             if hub.is_deaf() {
                 return self.pause_accepting(now + DEAF_PAUSE_NS);
             }
@@ -301,10 +305,10 @@ impl Sockets {
 
     // --- output
 
-    /// The socket takes bytes again.
-    pub(super) fn unblock(&mut self, hub: &mut Hub, id: ConnId) {
+    /// The socket takes bytes again: so many at most of those that wait for it.
+    pub(super) fn unblock(&mut self, hub: &mut Hub, id: ConnId, limit_bytes: usize) {
         let Some(link) = find(&mut self.links, id).filter(|link| link.is_blocked()) else { return };
-        match link.write_kept() {
+        match link.write_kept(limit_bytes) {
             Output::Kept => {}
             Output::Sent => {
                 if link.last {
@@ -395,12 +399,18 @@ fn keep(partial: &mut Vec<u8>, rest: &[u8]) {
     }
 }
 
-/// Takes datagrams of all clients together, of so many bytes but for the one that exceeds it.
-fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut [u8], amount: Amount) {
+/// Takes datagrams of all clients together, of so many bytes but for the one that exceeds it; returns how many.
+fn receive_datagrams(
+    now: Nanos,
+    hub: &mut Hub,
+    socket: &UdpSocket,
+    buffer: &mut [u8],
+    amount: Amount,
+) -> usize {
     let mut bytes = 0;
-    for _ in 0..amount.datagrams {
+    for taken in 0..amount.datagrams {
         if bytes >= amount.bytes {
-            return;
+            return taken;
         }
         match socket.recv_from(buffer) {
             Ok((count, from)) => {
@@ -409,9 +419,10 @@ fn receive_datagrams(now: Nanos, hub: &mut Hub, socket: &UdpSocket, buffer: &mut
             }
             // An earlier datagram reached nobody: its sender finds out over TCP.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(_) => return,
+            Err(_) => return taken,
         }
     }
+    amount.datagrams
 }
 
 fn send_datagrams(

@@ -96,6 +96,8 @@ pub(super) struct Turner {
     /// How far the turn of the rest has come while topics are guarded, and whether it has to take one.
     rest: Rest,
     owes_rest: bool,
+    /// Datagrams that it has taken.
+    datagrams: usize,
     /// Clients that have broken an offer, and when they are read again.
     penalties: VecDeque<(Nanos, ConnId)>,
     /// Clients with frames that the control plane had no room for.
@@ -157,6 +159,7 @@ impl Turner {
             calls: VecDeque::new(),
             rest: Rest::default(),
             owes_rest: false,
+            datagrams: 0,
             penalties: VecDeque::new(),
             busy: VecDeque::new(),
             retries: 0,
@@ -297,7 +300,7 @@ impl Turner {
         may_read: impl FnOnce() -> bool,
     ) -> bool {
         if flags.contains(epoll::EventFlags::OUT) {
-            self.sockets.unblock(&mut self.hub, id);
+            self.sockets.unblock(&mut self.hub, id, usize::MAX);
         }
         let is_over = flags.intersects(epoll::EventFlags::HUP | epoll::EventFlags::ERR);
         if is_over && self.sockets.is_held(id) {

@@ -31,6 +31,8 @@ const TOPICS_AT_ONCE: usize = 64;
 
 /// Slots of connections that are looked at at once.
 const SLOTS_AT_ONCE: usize = 256;
+/// Calls for losses in a row at most: those that there can be at once.
+const LOSS_CALLS_MAX: usize = 256;
 
 /// Signals are handled so often while an answer is waited for.
 const SLICE: Duration = Duration::from_millis(100);
@@ -91,6 +93,24 @@ impl PyDoor {
     fn prepare(&self, py: Python<'_>) -> PyResult<()> {
         while !self.ask(py, |hub, _| hub.prepare())? {}
         Ok(())
+    }
+
+    /// Has all topics put under contract.
+    fn guard_all(&self, py: Python<'_>, topics: Vec<u32>) -> PyResult<Vec<u32>> {
+        for &topic in &topics {
+            while !self.change(py, move |hub, _| hub.guard(TopicId(topic), true))? {}
+        }
+        Ok(topics)
+    }
+
+    /// Has topics put among the rest that can be; returns them.
+    fn unguard_all(&self, py: Python<'_>, topics: Vec<u32>) -> PyResult<Vec<u32>> {
+        let mut there = Vec::new();
+        for topic in topics {
+            let is_there = self.ask(py, move |hub, _| hub.guard(TopicId(topic), false))?;
+            there.extend((is_there == Ok(true)).then_some(topic));
+        }
+        Ok(there)
     }
 
     /// Has all topics told of a subscription, or of its end, a few with each call.
@@ -188,22 +208,13 @@ impl PyDoor {
     }
 
     /// Puts topics under contract, or among the rest; returns those that are there now. One goes back only when nothing of
-    /// it waits.
+    /// it waits. One that cannot come under contract raises, and those after it are as before.
     fn guard(&self, py: Python<'_>, topics: Vec<Bound<'_, PyAny>>, guarded: bool) -> PyResult<Vec<u32>> {
         let topics = topics.iter().map(|topic| id("topic", topic)).collect::<PyResult<Vec<u32>>>()?;
-        let mut there = Vec::new();
-        for topic in topics {
-            let mut is_there = Ok(false);
-            while is_there == Ok(false) {
-                is_there = self.ask(py, move |hub, _| hub.guard(TopicId(topic), guarded))?;
-                if !guarded {
-                    break;
-                }
-            }
-            there.extend((is_there == Ok(true)).then_some(topic));
-        }
+        let there = if guarded { self.guard_all(py, topics) } else { self.unguard_all(py, topics) };
+        // Also if one was refused: others of them are there.
         self.prepare(py)?;
-        Ok(there)
+        there
     }
 
     /// The connection publishes on the topic from now on; returns the number of the flow.
@@ -310,15 +321,22 @@ impl PyDoor {
         Ok(conns.into_iter().map(|conn| conn.0).collect())
     }
 
-    /// (conn, topic, flow, reason, count) of what was not delivered since the last call.
+    /// (conn, topic, flow, reason, count) of what was not delivered to clients that are there, since the last call; more of
+    /// it is left for the next call if that is much.
     #[allow(clippy::type_complexity)]
-    fn losses(&self, py: Python<'_>) -> PyResult<Vec<(Option<u64>, u32, Option<u32>, &'static str, u64)>> {
-        let losses = self.ask(py, |hub, _| hub.losses())?;
-        let row = |loss: giusto_net::hub::LossOf| {
-            let (conn, flow) = (loss.conn.map(|conn| conn.0), loss.flow.map(|flow| flow.0));
-            (conn, loss.topic.0, flow, loss.cause.name(), loss.count)
-        };
-        Ok(losses.into_iter().map(row).collect())
+    fn losses(&self, py: Python<'_>) -> PyResult<Vec<(u64, u32, Option<u32>, &'static str, u64)>> {
+        let mut rows = Vec::new();
+        for _ in 0..LOSS_CALLS_MAX {
+            let (losses, more) = self.ask(py, |hub, _| hub.losses(SLOTS_AT_ONCE))?;
+            rows.extend(losses.into_iter().map(|loss| {
+                let flow = loss.flow.map(|flow| flow.0);
+                (loss.conn.0, loss.topic.0, flow, loss.cause.name(), loss.count)
+            }));
+            if !more {
+                break;
+            }
+        }
+        Ok(rows)
     }
 
     /// Counters and delays of topics, messages of clients, what was refused; the longest times since the last call.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FANOUTS = (1, 4, 16, 64)
 SMALL_BYTES = 64
+BUSY_PERCENT = 1
+"""More stalls than that are no exception any more."""
 SECOND_NS = 1_000_000_000
 
 
@@ -94,6 +96,7 @@ def meaning(found: Calibration, path: Path) -> Text:
     text.append(f"No bound will be below {show_ns(least_bound_ns(costs))}.\n")
     text.append("No bound contains what the machine adds by itself: ")
     text.append(f"up to {show_ns(found.stalls.max_ns)} in these {found.stalls.seconds:.1f} s.\n")
+    text.append_text(set_aside(found))
     if found.uncertain:
         few = len(found.uncertain)
         text.append(
@@ -103,6 +106,20 @@ def meaning(found: Calibration, path: Path) -> Text:
         )
     text.append(f"Written to {path}. A broker uses it with\n")
     text.append(f'  [guarantee]\n  calibration = "{path}"', "bold")
+    return text
+
+
+def set_aside(found: Calibration) -> Text:
+    """How many samples were no cost of the work, and whether that is too many to believe the others."""
+    hits, samples = found.stalls.hits, found.samples
+    is_busy = hits * 100 > samples * BUSY_PERCENT
+    text = Text(f"{hits:,} stalls were set aside from {samples:,} samples")
+    if is_busy:
+        text.append(
+            f" ({hits * 100 / samples:.1f} %): the machine was busy, calibrate again when it is quiet"
+        )
+    text.append(".\n")
+    text.stylize("yellow" if is_busy else "")
     return text
 
 

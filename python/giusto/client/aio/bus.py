@@ -34,8 +34,8 @@ class Bus(AnyBus):
     """A connection to a broker. Made by `connect`; leaving its `async with` block closes it."""
 
     def __init__(self, address: str, *, name: str | None, timeout: Duration, reconnect: bool) -> None:
-        super().__init__(address, name, timeout, reconnect)
         self._loop = asyncio.get_running_loop()
+        super().__init__(address, name, timeout, reconnect)
         self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
         self._watched: list[int] = []
         self._waiters = Waiters()
@@ -309,6 +309,11 @@ class Bus(AnyBus):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def _stop(self) -> bool:
+        was_open = self._ended is None
+        self._ended = self._ended or Closed(CLOSED)
+        return was_open
 
     # --- waiting
 

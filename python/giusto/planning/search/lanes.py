@@ -69,13 +69,15 @@ class Seat:
 class Nothing:
     """No assignment: a proof that there is none, or only that none was found.
 
-    `why` is the word for it, and `topic` the one that stands against it, if it is one.
+    `why` is the word for it, and `topic` the one that stands against it, if it is one. `bound_ns` is what it
+    would take, if that is known.
     """
 
     proved: bool
     sentence: str
     topic: str = ""
     why: str = "latency"
+    bound_ns: int | None = None
 
 
 def sharpest(lanes: Iterable[Lane]) -> tuple[Lane, ...]:
@@ -110,7 +112,9 @@ def too_much(seats: Sequence[Seat], ahead: int = 0) -> Nothing | None:
     for seat in seats:
         parts = [part_needed(lane, ahead) for lane in seat.lanes]
         if None in parts:
-            sentence = f"{seat.topic}: its promise is shorter than what no share can change"
+            sentence = (
+                f"{seat.topic}: its promise is shorter than the delays that are the same whatever the shares"
+            )
             return Nothing(True, sentence, seat.topic)
         total += seat.cost_ns * max((part for part in parts if part is not None), default=Fraction(0))
     if total > 1:

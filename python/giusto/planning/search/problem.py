@@ -131,7 +131,7 @@ class Problem:
 
 def refusal(objection: Objection, *, proved: bool) -> Nothing:
     """What admission says, as the end of a search."""
-    return Nothing(proved, objection.sentence, objection.topic, objection.why)
+    return Nothing(proved, objection.sentence, objection.topic, objection.why, objection.bound_ns)
 
 
 def laned(delay: Delay, lane: Lane, *, hopeful: bool) -> Lane:

@@ -108,6 +108,6 @@ impl Bench {
 
     /// Writes what the client's socket has not taken.
     pub(crate) fn write_on(&mut self, id: ConnId) {
-        self.turner.sockets.unblock(&mut self.turner.hub, id);
+        self.turner.sockets.unblock(&mut self.turner.hub, id, usize::MAX);
     }
 }

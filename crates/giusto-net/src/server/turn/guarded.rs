@@ -8,9 +8,9 @@
 //! 5. If any of that had something to do, the next turn begins at once: it may have more.
 //! 6. Else one **slice** of the rest, for `slice_ns`: what a turn does without guarded topics, in indivisible actions
 //!    with a look at the clock after each. An action is one call of the control plane, one read of at most 16 KiB, one
-//!    step, finding out who has got something, one write of at most 64 KiB and a message, one connection accepted, a portion
-//!    of what clients had that are gone, or what is due by the clock: 16 of each kind. The next slice goes on where this
-//!    one ends.
+//!    datagram, one step, finding out who has got something, one write of at most 64 KiB and a message, also of what a socket
+//!    has not taken before, one connection accepted, a portion of what clients had that are gone, or what is due by the
+//!    clock: 16 of each kind. The next slice goes on where this one ends.
 //!
 //! So the rest makes a guarded message wait for one slice and one action at most, whatever it does.
 
@@ -35,7 +35,9 @@ const DUE_MAX: usize = 16;
 const DEPARTURE_UNITS: usize = 256;
 const DEPARTURES_MAX: usize = 8;
 /// What is done for a listener at once.
-const AMOUNT: Amount = Amount { accepts: 1, datagrams: 16, bytes: READ_BYTES };
+const AMOUNT: Amount = Amount { accepts: 1, datagrams: 1, bytes: READ_BYTES };
+/// Datagrams in a turn of the rest, one by one.
+const DATAGRAMS_MAX: usize = 16;
 
 /// How far the turn of the rest has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,19 +179,41 @@ impl Turner {
                 }
                 URGENT => {}
                 token if LISTENERS - token < self.sockets.listeners() as u64 => {
-                    self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize, AMOUNT);
+                    self.welcome_next(now, token, flags);
                     return true;
                 }
                 token => {
                     let id = ConnId(token);
+                    if flags.contains(epoll::EventFlags::OUT) {
+                        self.unblock_next(id, flags);
+                        return true;
+                    }
                     // It may have been held since it was reported.
-                    let held = self.sockets.is_held(id) && !flags.contains(epoll::EventFlags::OUT);
+                    let held = self.sockets.is_held(id);
                     self.attend(now, id, flags, READ_BYTES, || !held);
                     return true;
                 }
             }
         }
         false
+    }
+
+    /// One connection or one datagram; if that was not the last one, the next is for the next action.
+    fn welcome_next(&mut self, now: Nanos, token: u64, flags: epoll::EventFlags) {
+        let taken = self.sockets.welcome(now, &mut self.hub, (LISTENERS - token) as usize, AMOUNT);
+        self.datagrams += taken;
+        if taken > 0 && self.datagrams < DATAGRAMS_MAX {
+            self.ready.push((token, flags));
+        }
+    }
+
+    /// One write of what a socket has not taken before. What else was reported of it is for the next action.
+    fn unblock_next(&mut self, id: ConnId, mut flags: epoll::EventFlags) {
+        self.sockets.unblock(&mut self.hub, id, WRITE_BYTES);
+        flags.remove(epoll::EventFlags::OUT);
+        if !flags.is_empty() {
+            self.ready.push((id.0, flags));
+        }
     }
 
     /// One call, unless names have to go out before.
@@ -230,7 +254,7 @@ impl Turner {
 
     fn end_rest(&mut self, now: Nanos) {
         self.end(now, DUE_MAX);
-        (self.rest, self.owes_rest) = (Rest::Read, false);
+        (self.rest, self.owes_rest, self.datagrams) = (Rest::Read, false, 0);
     }
 
     /// Whether the rest is in the midst of a turn, or has to take one.

@@ -349,3 +349,59 @@ fn nobody_waits_for_the_names_of_a_client_that_does_not_read() {
     rig.turner.hub.send(0, stuck, &name(100)).unwrap();
     assert!(!rig.turner.hub.owes_names());
 }
+
+#[test]
+fn what_the_socket_of_an_urgent_connection_has_not_taken_is_written_with_the_rest() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0"], one_action());
+    let (mut stream, conn) = rig.client("both");
+    let flooder = rig.bare_client("flooder");
+    let flow = rig.flow(flooder, 1_024, None);
+    rig.turner.hub.subscribe(conn, "t", None, &Need::default()).unwrap();
+    guard(&mut rig, conn, LOOSE);
+    let message = messages(flow, 1, &[0; 100_000]);
+    rig.until("its socket is full", |turner| {
+        turner.hub.receive(clock::now(), flooder, &message);
+        turner.sockets.is_blocked(conn)
+    });
+    stream.set_nonblocking(true).unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    let start = Instant::now();
+    let takes = |turner: &mut Turner| {
+        turner.wait(Some(0));
+        turner.ready.iter().any(|&(token, flags)| token == conn.0 && flags == epoll::EventFlags::OUT)
+    };
+    while !takes(&mut rig.turner) {
+        assert!(start.elapsed() < WATCHDOG, "its socket takes bytes again");
+        let _ = stream.read(&mut buffer);
+    }
+    assert_eq!(rig.turner.read_urgent(), 0);
+    assert!(rig.turner.sockets.is_blocked(conn));
+    rig.until("what was kept is out", |turner| {
+        let _ = stream.read(&mut buffer);
+        !turner.sockets.is_blocked(conn)
+    });
+    rig.turner.sockets.shift(conn, false);
+    rig.until("all is out", |turner| {
+        let _ = stream.read(&mut buffer);
+        !turner.hub.has_work() && turner.hub.dirty_count() == 0 && !turner.sockets.is_blocked(conn)
+    });
+}
+
+#[test]
+fn a_slice_takes_datagrams_one_by_one() {
+    let mut rig = Rig::new(&["tcp://127.0.0.1:0", "udp://127.0.0.1:0"], one_action());
+    let (_publisher, conn) = rig.client("publisher");
+    guard(&mut rig, conn, LOOSE);
+    rig.until("nothing is left to do", |turner| turner.idle_ns().is_none_or(|ns| ns > 0));
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..40 {
+        socket.send_to(&[0; 100], rig.addresses[1].strip_prefix("udp://").unwrap()).unwrap();
+    }
+    let mut before = 0;
+    rig.until("all are taken", |turner| {
+        let taken = turner.hub.refusals().datagrams;
+        assert!(taken <= before + 1, "{taken} after {before}");
+        before = taken;
+        taken == 40
+    });
+}
