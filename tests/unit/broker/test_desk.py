@@ -356,7 +356,7 @@ def test_filters_on_a_topic_whose_publisher_has_gone_count_since_its_messages_ma
     long = " or ".join(f"level = {number}" for number in range(1_000))
     error = refused(lambda: [other.subscribe("log", filter=long) for _ in range(30)])
     assert error.why == "others"
-    assert "filters of 8,192 comparisons" in error.reason
+    assert "8,192 comparisons" in error.reason
 
 
 def test_messages_that_wait_go_through_all_filters_when_their_topic_comes_under_contract() -> None:
