@@ -116,13 +116,16 @@ class Contracts:
         """The contract of a subscription, if it has one."""
         return self._by_subscription.get(subscription)
 
-    def claimable(self, client: str, pattern: str, need: Need) -> Contract | None:
-        """What a client comes back for: the same need if there is one, else another on the same pattern."""
+    def claimable(self, client: str, pattern: str, need: Need, comparisons: int) -> Contract | None:
+        """What a client comes back for: the same need and filter, the same need, or the same pattern."""
         if not self.away:
             return None
         away = [one for one in self.of_client(client) if one.until_ns is not None and one.pattern == pattern]
-        same = (one for one in away if one.need == need)
-        return next(same, away[0] if away else None)
+
+        def likeness(one: Contract) -> tuple[bool, bool]:
+            return one.need == need, one.comparisons == comparisons
+
+        return max(away, key=likeness, default=None)
 
     def covering(self, topic: str) -> list[Contract]:
         """The contracts that ask something of a topic, in the order in which they were made."""

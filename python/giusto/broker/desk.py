@@ -198,7 +198,7 @@ class Desk:
         contracts = self._guarded.contracts
         if need.max_latency_ns is None and not is_demanding(need):
             return
-        old = contracts.claimable(client, pattern, need)
+        old = contracts.claimable(client, pattern, need, comparisons)
         if old is not None and (old.need, old.comparisons) == (need, comparisons):
             draft.contract = old
             return

@@ -21,7 +21,7 @@ def require_limit(flow: Offered, *, beside: bool = False, is_over: bool = False)
         raise _beside(flow.publisher, flow.topic)
     if is_over:
         reason = f"a latency was promised on {flow.topic}, and messages of it may still be on their way"
-        raise Refused("no_limit", f"{reason}: {HINT}, or ask again in a moment")
+        raise Refused("no_limit", f"{reason}: {HINT}, or ask again in half a minute")
     reason = f"{flow.publisher} publishes on {flow.topic} without a limit, so that no latency can be promised"
     raise Refused("no_limit", f"{reason}: {HINT}")
 

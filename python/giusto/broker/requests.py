@@ -12,6 +12,7 @@ from typing import Any
 
 from giusto import _core
 from giusto.broker.desk import Desk
+from giusto.broker.draft import Draft
 from giusto.broker.guarded import Guarded
 from giusto.broker.leaving import Leaving
 from giusto.broker.plane import Plane
@@ -99,10 +100,7 @@ class Requests:
         _require_room("topics", len(client.flows), self._limits.topics)
         if self._registry.has_flow(client, request.topic):
             raise Duplicate("flow", f"of {client.name} on {request.topic}")
-        if self._about.input == "smooth":
-            # The order of topics there is that of their numbers.
-            self._topic(request.topic)
-        draft = self._desk.offered(client, request.topic, offer)
+        draft = self._offered(client, request.topic, offer)
         with self._desk.made(draft) as making:
             flow = self._add_flow(client, self._topic(request.topic), request.offer, offer)
             making.undo(partial(self._remove_flow, flow))
@@ -115,6 +113,17 @@ class Requests:
             credit=offer.queue,
             subscribers=flow.topic.subscribers,
         )
+
+    def _offered(self, client: Client, topic: str, offer: Offer) -> Draft:
+        """What the desk says; under `smooth` of a topic that exists, since its number is its place."""
+        is_new = self._about.input == "smooth" and topic not in self._registry.topics
+        declared = self._topic(topic) if is_new else None
+        try:
+            return self._desk.offered(client, topic, offer)
+        except BaseException:
+            if declared is not None:
+                self._topics.undo(declared)
+            raise
 
     def _topic(self, name: str) -> Topic:
         known = self._registry.topics.get(name)

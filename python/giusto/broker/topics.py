@@ -68,6 +68,11 @@ class Topics:
         if due:
             self._forget(due)
 
+    def undo(self, topic: Topic) -> None:
+        """A topic that has just been declared for nothing."""
+        if self._plane.forget([topic.number]):
+            self._registry.remove_topic(topic)
+
     def _forget(self, topics: Sequence[Topic]) -> None:
         topics = [topic for topic in topics if not self.is_promised(topic.name)]
         gone = set(self._plane.forget([topic.number for topic in topics]))

@@ -83,6 +83,8 @@ class Case:
             return None
         bound = self.book.bound(*found) if found.client else self.book.worst([found.topic])
         bound_ns = None if bound is None else bound.total_ns
+        if self.is_over(found.topic, bound_ns):
+            return self.late_for_the_past(found, bound_ns)
         broken = self.broken(found.topic, bound_ns)
         asked_for = broken in self.change.wishes
         got = "no bound" if bound_ns is None else f"at most {milliseconds(bound_ns)}"
@@ -97,6 +99,21 @@ class Case:
         own = asked_for if self.change.wishes else made.own
         parts = () if bound is None else bound.parts
         return replace(made, asked_ns=broken.max_latency_ns, own=own, parts=parts)
+
+    def is_over(self, topic: str, bound_ns: int | None) -> bool:
+        """Whether the promise that breaks has ended: where links have a bandwidth it counts for a while."""
+        least_ns = min(
+            (one.max_latency_ns for one in self.book.records[topic].demands.values()), default=None
+        )
+        if least_ns is None or bound_ns is None or not self.book.links.is_limited:
+            return least_ns is None
+        return least_ns >= bound_ns
+
+    def late_for_the_past(self, found: Breach, bound_ns: int | None) -> Objection:
+        """Messages of a promise that has ended are still counted with on links."""
+        asked_ns = self.book.records[found.topic].promise_ns or 0
+        reason = f"{milliseconds(asked_ns)} was promised, and is kept to until nothing of it is on its way"
+        return self.made("latency", found, bound_ns, f"{found.topic}: {reason}")
 
     def broken(self, topic: str, bound_ns: int | None) -> Demand:
         """The promise that breaks: the shortest of others, which no other wish would mend, else the own.

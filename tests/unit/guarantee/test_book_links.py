@@ -8,6 +8,7 @@ import pytest
 from books import MS, contract, demand, grant, setting, supply
 
 from giusto.guarantee.book import Book
+from giusto.guarantee.fixed import ONE
 from giusto.guarantee.links import CREDITS_WAITING, ROOM_BYTES, SOCKET_BYTES, wire_bytes
 from giusto.guarantee.model import Change, LinkTerms
 
@@ -136,11 +137,11 @@ def test_few_credits_wait_however_long_messages_of_the_rest_do() -> None:
     change = contract("alarm", supply("pump", "alarm", SECOND), max_latency_ns=100 * MS)
     own = replace(demand("alarm", 100 * MS), client="pump")
     grant(book, replace(change, demands=(own,)))
-    before = part_ns(book, "pump", "alarm", "link to the subscriber")
+    before = book.links.out["pump"].burst
     grant(book, Change(supplies=(supply("pump", "beside", MS),)))
-    after = part_ns(book, "pump", "alarm", "link to the subscriber")
+    after = book.links.out["pump"].burst
     credit_bytes = 110 + wire_bytes(64)
-    assert 0 <= after - before - wire_ns((CREDITS_WAITING + 1) * credit_bytes, rate) <= 1
+    assert 0 <= after - before - (CREDITS_WAITING + 1) * credit_bytes * ONE <= 1
 
 
 @pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
@@ -176,3 +177,17 @@ def test_there_is_a_nearest_latency_though_a_very_long_one_is_too_much_for_the_s
     assert book.decide(contract("alarm", flow, max_latency_ns=nearest)) is None
     less_ns = nearest - nearest // 500
     assert book.decide(contract("alarm", flow, max_latency_ns=less_ns)) is not None
+
+
+@pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
+def test_a_promise_that_has_ended_and_still_counts_is_named_as_such(policy: str) -> None:
+    link = LinkTerms(bits_per_second=1_000 * MBIT)
+    book = Book(setting(input=policy, link_in=link, link_out=link))
+    grant(book, contract("other", supply("valve", "other", SECOND), max_latency_ns=200 * MS))
+    ended = contract("alarm", supply("pump", "alarm", SECOND), max_latency_ns=20 * MS)
+    grant(book, ended)
+    book.commit(Change(demands_gone=ended.demands))
+    objection = book.decide(Change(supplies=(supply("late", "alarm", SECOND, burst=400),)))
+    assert objection is not None
+    assert objection.why == "latency"
+    assert "20 ms was promised, and is kept to" in objection.sentence

@@ -29,7 +29,10 @@ ROUNDING_NS = 2
 
 
 class Ceiling:
-    """A table and a delay, `spare_ns` more work in a cycle, and the shelves that hold under all that."""
+    """A table and a delay, `spare_ns` more work in a cycle, and the shelves that hold under all that.
+
+    `seen` are all that were looked at, `sure` those of them that hold.
+    """
 
     def __init__(self, table: Table, cells: Mapping[str, int], delay: Delay) -> None:
         self.table = table
@@ -37,6 +40,7 @@ class Ceiling:
         self.delay = raised(delay)
         self.spare_ns = table.before[-1] // CYCLE_PARTS
         self.sure: set[tuple[str, int]] = set()
+        self.seen: set[tuple[str, int]] = set()
 
     def covers(self, table: Table, cells: Mapping[str, int], delay: Delay) -> bool:
         """Whether the state is not worse."""
@@ -47,10 +51,18 @@ class Ceiling:
             more_ns += max(0, cells[name] - self.lengths[name]) * len(own_cells)
         return more_ns <= self.spare_ns and is_below(delay, self.delay)
 
-    def look(self, place: tuple[str, int], shelf: Shelf) -> None:
-        """Whether a shelf holds even under this; then it is sure."""
-        if not self.is_fast(place, shelf) and self.is_early(place, shelf):
-            self.sure.add(place)
+    def is_sure(self, place: tuple[str, int], shelf: Shelf) -> bool:
+        """Whether a shelf holds even under this; looked at once for as long as it stays as it is."""
+        if place not in self.seen:
+            self.seen.add(place)
+            if not self.is_fast(place, shelf) and self.is_early(place, shelf):
+                self.sure.add(place)
+        return place in self.sure
+
+    def forget(self, places: set[tuple[str, int]]) -> None:
+        """These shelves are others now."""
+        self.seen -= places
+        self.sure -= places
 
     def is_fast(self, place: tuple[str, int], shelf: Shelf) -> bool:
         """Whether a lane might bring more than is sure."""

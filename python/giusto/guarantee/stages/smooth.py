@@ -167,17 +167,17 @@ class Smooth(Celled[str]):
         return ceil_div(len(self.shelves), 4)
 
     def put_up(self, record: Record) -> None:
-        """What was sure of it is not any more."""
+        """What was sure of it has to be looked at again."""
         super().put_up(record)
         for ceiling in self.ceilings:
-            ceiling.sure -= {(record.name, quanta) for quanta in self.bundles.get(record.name, ())}
+            ceiling.forget({(record.name, quanta) for quanta in self.bundles.get(record.name, ())})
 
     def unsure(self, delay: Delay) -> list[tuple[tuple[str, int], Shelf]]:
         """The promises that must be looked at."""
         if len(self.shelves) <= FEW:
             return list(self.shelves.items())
-        sure = self.ceiling(delay).sure
-        return [(place, shelf) for place, shelf in self.shelves.items() if place not in sure]
+        ceiling = self.ceiling(delay)
+        return [(place, shelf) for place, shelf in self.shelves.items() if not ceiling.is_sure(place, shelf)]
 
     def ceiling(self, delay: Delay) -> Ceiling:
         """One that the state is below: a new one if it has none."""
@@ -187,8 +187,6 @@ class Smooth(Celled[str]):
                 break
         else:
             ceiling = Ceiling(table, self.cells, delay)
-            for place, shelf in self.shelves.items():
-                ceiling.look(place, shelf)
             self.ceilings = [ceiling, *self.ceilings[: CEILINGS - 1]]
         return ceiling
 
