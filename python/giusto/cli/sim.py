@@ -13,7 +13,6 @@ import typer
 
 from giusto.cli.exits import guarded, say
 from giusto.cli.options import Json
-from giusto.contract import duration_ns, show_ns
 from giusto.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ def sim(
     The same scenario and seed give the same records on every machine. A scenario that cannot run is refused
     before anything runs, with the path of what is wrong.
     """
+    from giusto.contract import duration_ns
     from giusto.sim import Scenario, run
 
     if records is not None:
@@ -168,4 +168,6 @@ def table(topics: list[TopicFigures]) -> Table:
 
 def shown(delay_ns: int | None) -> str:
     """A delay; a dash if nothing arrived."""
+    from giusto.contract import show_ns
+
     return "–" if delay_ns is None else show_ns(delay_ns)

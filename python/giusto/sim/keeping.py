@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import lru_cache
 from typing import overload
 
@@ -20,9 +19,15 @@ def settle(part: object, *names: str, least_ns: int = 0) -> None:
     for name in names:
         value = getattr(part, name)
         if value is not None:
-            # A list cannot be looked up, and is no duration.
-            settled = _settled if isinstance(value, Hashable) else _settled.__wrapped__
-            object.__setattr__(part, name, settled(value, name, least_ns))
+            object.__setattr__(part, name, _settle(value, name, least_ns))
+
+
+def _settle(value: Duration, name: str, least_ns: int) -> str:
+    try:
+        return _settled(value, name, least_ns)
+    except TypeError:
+        # A list, or a tuple of some, cannot be looked up, and is no duration.
+        return _settled.__wrapped__(value, name, least_ns)
 
 
 # A network has many parts and few different durations. A type counts: True equals 1, and is no duration.
