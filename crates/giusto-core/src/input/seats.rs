@@ -8,13 +8,14 @@ use crate::id::FlowId;
 use crate::ladder::Ladder;
 use crate::store::NONE;
 
-/// Seats that have messages.
+/// Seats that have messages, and beside them, where the tag of an enum leaves room in the cache line, how many seats
+/// have been left.
 #[derive(Debug)]
 enum Ready {
     /// Up to 128 seats, low half first.
-    Few([u64; 2]),
+    Few([u64; 2], u32),
     /// More.
-    Many(Box<Ladder>),
+    Many(Box<Ladder>, u32),
 }
 
 impl Ready {
@@ -23,49 +24,56 @@ impl Ready {
     /// Makes room for `count` seats.
     fn reserve(&mut self, count: usize) {
         match self {
-            Self::Few(words) if count > Self::FEW => {
+            Self::Few(words, holes) if count > Self::FEW => {
                 let bits = joined(*words);
                 let mut many = Ladder::new(2 * count);
                 (0..Self::FEW).filter(|seat| bits >> seat & 1 != 0).for_each(|seat| many.insert(seat));
-                *self = Self::Many(Box::new(many));
+                *self = Self::Many(Box::new(many), *holes);
             }
-            Self::Few(_) => {}
-            Self::Many(many) => many.reserve(count),
+            Self::Few(..) => {}
+            Self::Many(many, _) => many.reserve(count),
+        }
+    }
+
+    /// How many seats have been left.
+    fn holes(&mut self) -> &mut u32 {
+        match self {
+            Self::Few(_, holes) | Self::Many(_, holes) => holes,
         }
     }
 
     #[inline]
     fn is_empty(&self) -> bool {
         match self {
-            Self::Few(words) => words[0] | words[1] == 0,
-            Self::Many(many) => many.is_empty(),
+            Self::Few(words, _) => words[0] | words[1] == 0,
+            Self::Many(many, _) => many.is_empty(),
         }
     }
 
     #[inline]
     fn insert(&mut self, seat: usize) {
         match self {
-            Self::Few(words) => words[seat / 64 % 2] |= 1 << (seat % 64),
-            Self::Many(many) => many.insert(seat),
+            Self::Few(words, _) => words[seat / 64 % 2] |= 1 << (seat % 64),
+            Self::Many(many, _) => many.insert(seat),
         }
     }
 
     #[inline]
     fn remove(&mut self, seat: usize) {
         match self {
-            Self::Few(words) => words[seat / 64 % 2] &= !(1 << (seat % 64)),
-            Self::Many(many) => many.remove(seat),
+            Self::Few(words, _) => words[seat / 64 % 2] &= !(1 << (seat % 64)),
+            Self::Many(many, _) => many.remove(seat),
         }
     }
 
     #[inline]
     fn next(&self, from: usize) -> Option<usize> {
         match self {
-            Self::Few(words) => {
+            Self::Few(words, _) => {
                 let right = joined(*words).checked_shr(from as u32).unwrap_or(0);
                 (right != 0).then(|| from + right.trailing_zeros() as usize)
             }
-            Self::Many(many) => many.next(from),
+            Self::Many(many, _) => many.next(from),
         }
     }
 }
@@ -83,37 +91,36 @@ pub(super) struct Seats {
     last: (u32, FlowId),
     /// Flow at each seat; [`NONE`] where one has left.
     flows: Vec<u32>,
-    /// How many have left.
-    holes: u32,
 }
 
 impl Default for Seats {
     fn default() -> Self {
-        Self { ready: Ready::Few([0; 2]), last: (NONE, FlowId(NONE)), flows: Vec::new(), holes: 0 }
+        Self { ready: Ready::Few([0; 2], 0), last: (NONE, FlowId(NONE)), flows: Vec::new() }
     }
 }
 
 impl Seats {
     /// Gives a flow the first free seat.
     pub(super) fn take(&mut self, flow: FlowId) -> u32 {
-        let hole = if self.holes > 0 { self.flows.iter().position(|&taken| taken == NONE) } else { None };
+        let hole =
+            if *self.ready.holes() > 0 { self.flows.iter().position(|&taken| taken == NONE) } else { None };
         let Some(seat) = hole else {
             self.flows.push(flow.0);
             self.ready.reserve(self.flows.len());
             return self.flows.len() as u32 - 1;
         };
         self.flows[seat] = flow.0;
-        self.holes -= 1;
+        *self.ready.holes() -= 1;
         seat as u32
     }
 
     /// Frees a seat that has no message; those of the others stay as they are.
     pub(super) fn leave(&mut self, seat: u32) {
         self.flows[seat as usize] = NONE;
-        self.holes += 1;
+        *self.ready.holes() += 1;
         while self.flows.last() == Some(&NONE) {
             self.flows.pop();
-            self.holes -= 1;
+            *self.ready.holes() -= 1;
         }
     }
 

@@ -35,6 +35,8 @@ struct Topic {
     weight: u32,
 }
 
+const _: () = assert!(size_of::<Topic>() == 64);
+
 /// State of `twrr`.
 #[derive(Debug)]
 pub(super) struct Twrr {
