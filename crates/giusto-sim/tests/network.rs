@@ -209,6 +209,15 @@ fn what_is_ready_at_the_last_instant_begins_at_it() {
 }
 
 #[test]
+fn a_publisher_that_is_long_away_does_not_keep_a_run_from_being_stopped() {
+    let mut scenario = chain(1, 0);
+    scenario.publishers.push(publisher("p", 0, Workload::Uniform { low_ns: 1, high_ns: 1 }));
+    scenario.publishers[0].windows = vec![(0, 5), (1 << 60, (1 << 60) + 5)];
+    scenario.subscribers.push(subscriber("s", 0));
+    assert_eq!(scenario.run((1 << 60) + 9, true, &mut || false).unwrap_err(), Error::Interrupted);
+}
+
+#[test]
 fn a_run_in_which_nothing_happens_ends_where_it_began() {
     assert_eq!(run(&chain(2, 100)).ended_ns, 0);
 }

@@ -147,6 +147,10 @@ impl<'a> World<'a> {
     fn publish(&mut self, now: Nanos, number: u32) {
         let publisher = &self.scenario.publishers[number as usize];
         let source = &mut self.sources[number as usize];
+        if source.is_away() {
+            self.await_next(number);
+            return;
+        }
         let arrived_ns = now.saturating_add(publisher.delay_ns);
         let mut message = source.draw(number, publisher, now);
         self.counters.published += 1;
