@@ -138,4 +138,6 @@ def once(
     )
     chosen = {name: getattr(setting, name) for name in Setting.__dataclass_fields__}
     found = figures(setting)
-    return chosen | {name: getattr(found, name) for name in Figures.__dataclass_fields__}
+    told = chosen | {name: getattr(found, name) for name in Figures.__dataclass_fields__}
+    # Of nothing there is no part that succeeds.
+    return told if found.ideal else told | {"success_rate": None}

@@ -106,6 +106,11 @@ def test_a_run_that_ends_after_its_time_leaves_messages_under_way() -> None:
     assert short()["unfinished"] == 0
 
 
+def test_a_run_in_which_nothing_is_published_has_no_success_rate() -> None:
+    found = once(PAPER, rate=1e-6, minutes=1)
+    assert (found["published"], found["ideal"], found["success_rate"]) == (0, 0, None)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
