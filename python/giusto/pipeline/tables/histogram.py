@@ -42,8 +42,8 @@ def bucket(value: Column) -> Column:
     """The bucket of a column of whole numbers, as `bucket_of`."""
     from pyspark.sql import functions as fn
 
-    # Next to a power of two the logarithm may fall on either side of a whole number. Both give the same bucket:
-    # where one octave ends and the next begins, 127 steps of the one are 63 of the other, and 128 are 64.
+    # Next to a power of two the logarithm may fall on either side of a whole number. Both give one bucket:
+    # where an octave ends and the next begins, 127 steps of the one are 63 of the other, and 128 are 64.
     octave = fn.floor(fn.log2(fn.greatest(value, fn.lit(PER_OCTAVE).cast("long")))).cast("int")
     shift = fn.greatest(octave - BITS, fn.lit(0))
     top = fn.call_function("shiftright", fn.greatest(value, fn.lit(0).cast("long")), shift)
