@@ -36,11 +36,15 @@ _log = logging.getLogger("giusto.retain")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """For how long rows are kept; 0 is no limit. `until_read`: no longer than all known queries need them."""
+    """For how long rows are kept; 0 is no limit. `until_read`: no longer than all known queries need them.
+
+    With `sync_first` a row is there when the disk has it.
+    """
 
     max_bytes: int = 1 << 30
     max_age_ns: int = 0
     until_read: bool = False
+    sync_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +83,20 @@ class Log:
     @property
     def first(self) -> int:
         """The position of the oldest row that is there."""
-        return self._segments[0].first
+        with self._lock:
+            return self._segments[0].first
 
     @property
     def head(self) -> int:
         """The position that the next row gets."""
-        return self._segments[-1].end
+        with self._lock:
+            return self._segments[-1].end
 
     @property
     def bytes(self) -> int:
         """What it takes on disk."""
-        return sum(one.bytes for one in self._segments)
+        with self._lock:
+            return sum(one.bytes for one in self._segments)
 
     def fetch(
         self, start: int, end: int, choice: Choice = EVERYTHING, most_bytes: int = SCAN_BYTES
@@ -131,6 +138,8 @@ class Log:
                 if self._is_full(last, len(data), wall_ns):
                     last = self._roll()
                 last.append(data, rows.num_rows, wall_ns)
+                if self.bounds.sync_first:
+                    self.sync()
             except OSError as error:
                 if not self.losses.disk:
                     _log.error("%s: messages are not retained: %s", self.pattern, error)
