@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from giusto.report.buckets import midpoint_of
+from giusto.pipeline.tables.histogram import midpoint_of
 from giusto.report.chart import (
     BOTTOM,
     HEIGHT,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from giusto.report.buckets import midpoint_of
+from giusto.pipeline.tables.histogram import midpoint_of
 from giusto.report.table import Row
 
 if TYPE_CHECKING:

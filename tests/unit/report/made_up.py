@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from giusto.report.buckets import bucket_of
+from giusto.pipeline.tables.histogram import bucket_of
 
 MS = 1_000_000
 SECOND = 1_000_000_000
