@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -51,7 +52,7 @@ def section(rows: list[Row]) -> Markup:
         "leaves goes to others; a flow that waited should reach its tick.",
         class_="about",
     )
-    return joined([about, more, table(columns, shown, "Shares of the processor")])
+    return joined([about, more, table(columns, shown, "Flows that waited and got least first")])
 
 
 def summed(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -84,8 +85,8 @@ def _window(row: Row) -> Window:
 def badness(row: Row) -> tuple[Any, ...]:
     """What to sort by: who waited and got least of its allotment first, then who got most."""
     waited = row["backlogged"] > 0
-    reached = row["share"] / row["allotted"] if row["allotted"] and waited else 0.0
-    return not waited, reached, -row["share"], *(str(row[name]) for name in KEYS)
+    reached = row["share"] / row["allotted"] if row["allotted"] else math.inf
+    return not waited, reached if waited else 0.0, -row["share"], *(str(row[name]) for name in KEYS)
 
 
 def drawn(row: Row, scale: float) -> Markup:
