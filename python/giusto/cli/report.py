@@ -21,7 +21,7 @@ def report(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="What `giusto pipeline run` wrote, or the records it read.", show_default=False
+            metavar="DIR", help="The tables of `giusto pipeline run`, or its records.", show_default=False
         ),
     ],
     out: Annotated[

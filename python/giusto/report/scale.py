@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,15 +71,19 @@ class Log:
         return _between(value, low, high, self.start, self.end)
 
     def ticks(self, most: int = 6) -> list[int]:
-        """Powers of ten, fewer if there are many, and 2 and 5 times them if there are few."""
-        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        inside: Callable[[float], bool] = lambda value: self.low <= value <= self.high  # noqa: E731
-        powers = [10**each for each in decades if each >= 0 and inside(10**each)]
-        if len(powers) < 3:
-            fine = [digit * 10**each for each in decades if each >= 0 for digit in (1, 2, 5)]
-            found = [value for value in fine if inside(value)]
-            return found if len(found) <= most else [value for value in found if str(value)[0] in "15"]
-        return powers[:: -(-len(powers) // most)]
+        """Powers of ten, fewer if there are many; some values between them, or the ends, if there are few."""
+        powers = self._inside("1")
+        if len(powers) > 2:
+            return powers[:: -(-len(powers) // most)]
+        finer = (self._inside(digits) for digits in ("125", "15", "123456789"))
+        ends = sorted({math.ceil(self.low), math.floor(self.high)})
+        return next((found for found in finer if 2 <= len(found) <= most), ends)
+
+    def _inside(self, digits: str) -> list[int]:
+        """Those digits times powers of ten, as far as they lie on the axis."""
+        decades = range(max(0, math.floor(math.log10(self.low))), math.ceil(math.log10(self.high)) + 1)
+        every = (int(digit) * 10**decade for decade in decades for digit in digits)
+        return [value for value in every if self.low <= value <= self.high]
 
 
 def _between(value: float, low: float, high: float, start: float, end: float) -> float:
