@@ -8,23 +8,31 @@ from typing import Any
 from giusto.report.markup import Markup, element, joined, paragraph
 from giusto.report.wording import count, counted, listed
 
-QUARANTINED = {
-    "truncated": "files that end too early",
-    "foreign": "files of another kind",
-    "version": "files of a later version",
-    "duplicate file": "files that were there twice",
-    "unreadable": "files that could not be read",
-    "late": "came after their time had been settled",
+FILES = {
+    "truncated": "they end too early",
+    "foreign": "they are something else",
+    "version": "a later version wrote them",
+    "duplicate file": "copies of others",
+    "unreadable": "they could not be read",
 }
+ROWS = {"late": "came after their time had been settled", **FILES}
 DROPPED = {
     "ring": "the broker's ring was full",
-    "disk": "the disk was full or slow",
+    "disk": "the disk was full",
     "sampling": "only a sample was kept",
     "age": "removed because they were old",
     "size": "removed because the folder was full",
 }
-MISSING = {"quarantined": "set aside", "dropped": "never written"}
-KINDS = (("quarantined", "set aside", QUARANTINED), ("dropped", "not written", DROPPED))
+MISSING = {
+    "quarantined_files": "set aside",
+    "quarantined": "set aside",
+    "dropped": "never written or removed",
+}
+KINDS = (
+    ("quarantined_files", "file", "set aside", FILES),
+    ("quarantined", "record", "set aside", ROWS),
+    ("dropped", "record", "not kept", DROPPED),
+)
 
 
 def section(found: Mapping[str, Any], absent: list[str]) -> Markup:
@@ -37,7 +45,7 @@ def section(found: Mapping[str, Any], absent: list[str]) -> Markup:
 
 def opening(found: Mapping[str, Any]) -> Markup:
     """Whether it is everything."""
-    missing = [words for name, words in MISSING.items() if total(found, name)]
+    missing = list(dict.fromkeys(words for name, words in MISSING.items() if total(found, name)))
     if not missing:
         return paragraph("Every record that was written is in this report, and none was set aside.")
     return paragraph(
@@ -54,19 +62,24 @@ def read(found: Mapping[str, Any]) -> Markup:
     runs = found.get("runs")
     number = len(runs) if isinstance(runs, list) else runs
     said = f" of {counted(number, 'run')}" if isinstance(number, int) else ""
-    return joined([f"{records}{said} made {count(found.get('deliveries'))} deliveries{copies}."])
+    waiting = found.get("pending") or 0
+    rest = f"; {count(waiting)} still wait for the rest of their time" if waiting else ""
+    return joined([f"{records}{said} made {count(found.get('deliveries'))} deliveries{copies}{rest}."])
 
 
 def kinds(found: Mapping[str, Any]) -> list[Markup]:
     """What was set aside and what was never written, by reason."""
-    lines = []
-    for name, words, known in KINDS:
-        for reason, rows in sorted((found.get(name) or {}).items()):
-            if rows:
-                why = known.get(reason, "impossible or incomplete" if name == "quarantined" else "")
-                about = f"{reason} ({why})" if why else reason
-                lines.append(joined([element("strong", count(rows)), f" {words}: ", about]))
-    return lines
+    return [
+        joined([element("strong", counted(number, noun)), f" {fate}: ", about(reason, known)])
+        for name, noun, fate, known in KINDS
+        for reason, number in sorted((found.get(name) or {}).items())
+        if number
+    ]
+
+
+def about(reason: str, known: Mapping[str, str]) -> str:
+    """The reason, and what it means if that is not plain."""
+    return f"{reason} ({known[reason]})" if reason in known else reason
 
 
 def total(found: Mapping[str, Any], name: str) -> int:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 VERDICT = "verdict.json"
-COUNTS = ("records", "deliveries", "contracts", "violations", "uncertain", "misses", "duplicates")
-REASONS = ("losses", "quarantined", "dropped")
+COUNTS = ("records", "deliveries", "contracts", "violations", "uncertain", "misses", "duplicates", "pending")
+REASONS = ("losses", "quarantined", "quarantined_files", "dropped")
 
 
 class Absent(Exception):
@@ -32,18 +32,21 @@ class Tables:
 
     def read(self, name: str, columns: Sequence[str]) -> pa.Table:
         """These columns of a table. Raises `Absent` if they are not there."""
-        from pyarrow import ArrowException, dataset
+        import pyarrow as pa
+        from pyarrow import dataset
 
         place = self.folder / name
         if not place.is_dir():
             raise Absent(f"There is no table {name} in this folder.")
         try:
             found = dataset.dataset(place, format="parquet")
+            if not found.files:
+                return pa.table({column: pa.nulls(0) for column in columns})
             lacking = [column for column in columns if column not in found.schema.names]
             if lacking:
                 raise Absent(f"The table {name} has no column {', '.join(lacking)}.")
             return found.to_table(columns=list(columns))
-        except (ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise Absent(f"The table {name} cannot be read: {str(error).splitlines()[0]}") from None
 
 

@@ -144,7 +144,8 @@ def verdict(made: dict[str, Rows]) -> dict[str, Any]:
         "misses": sum(row["misses"] for row in made["contract_audit"]),
         "largest_ratio": max(ratios, default=None),
         "losses": {row["outcome"]: row["count"] for row in made["losses"]},
-        "quarantined": {"truncated": 1_204, "received before sent": 3}, "duplicates": 17,
+        "quarantined": {"truncated": 1_204, "received before sent": 3},
+        "quarantined_files": {"truncated": 1}, "duplicates": 17, "pending": 0,
         "dropped": {"ring": 0, "sampling": 0}, "started": "2026-01-01T00:00:00Z", "seconds": 12.5,
         "complete": True,
     }  # fmt: skip

@@ -35,7 +35,8 @@ def test_the_page_opens_with_the_verdict_and_has_every_section(tmp_path: Path) -
     for section in SECTIONS:
         assert f'<section id="{section.anchor}"><h2>{section.title}</h2>' in page
         assert f'href="#{section.anchor}"' in page
-    assert "1,204 set aside: truncated" in text
+    assert "1 file set aside: truncated (they end too early)" in text
+    assert "3 records set aside: received before sent" in text
     assert "bound 20 ms" in text
     assert "48,211 policed: its publisher sent more than it had offered" in text
 
@@ -109,6 +110,15 @@ def test_a_table_without_a_column_or_that_is_no_parquet_file_is_said(tmp_path: P
     assert "The table earnings has no column success_rate." in text
     assert "The table losses cannot be read:" in text
     assert "Not in this folder: losses and earnings." in text
+
+
+def test_a_table_without_files_has_no_rows(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "tables", tables(1))
+    for path in folder.glob("*/*.parquet"):
+        path.unlink()
+    text = plain(write(folder).read_text("utf-8"))
+    assert "Nothing was delivered." in text
+    assert "Not in this folder" not in text
 
 
 def test_tables_without_rows_are_said_in_words(tmp_path: Path) -> None:
