@@ -1,0 +1,23 @@
+"""Which gold tables there are, in the order in which they are made."""
+
+from __future__ import annotations
+
+from giusto.errors import InvalidInput
+from giusto.pipeline.tables.gold import contract_audit, earnings, losses, topic_latency, violations
+from giusto.pipeline.tables.table import Table
+
+TABLES: tuple[Table, ...] = (
+    topic_latency.TABLE,
+    contract_audit.TABLE,
+    violations.TABLE,
+    earnings.TABLE,
+    losses.TABLE,
+)
+
+
+def table(name: str) -> Table:
+    """The table of this name."""
+    for each in TABLES:
+        if each.name == name:
+            return each
+    raise InvalidInput("table", name, f"one of {', '.join(each.name for each in TABLES)}")
