@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from giusto.cli import bench, broker, calibrate, doctor, paper, pipeline, plan, pub, sim, sub, sweep, top, views
+from giusto.cli import (
+    bench,
+    broker,
+    calibrate,
+    doctor,
+    paper,
+    pipeline,
+    plan,
+    pub,
+    sim,
+    sub,
+    sweep,
+    top,
+    views,
+)
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -1,12 +1,13 @@
 """Where the tables are kept: each of them appears whole, or stays as it was.
 
-    deliveries/*.parquet, <table>/*.parquet   a folder for each table
+    deliveries/*.parquet, <table>/*.parquet      a folder for each table
     quarantine/files.parquet, quarantine/rows/   what could not be used, with the reason
-    verdict.json                              what it comes to; written last
-    pipeline.json                             whose folder this is
-    stream/                                   what a stream needs to go on
+    verdict.json                                 what it comes to; written last
+    pipeline.json                                whose folder this is
+    stream/                                      what a stream needs to go on
 
-A table is written under `.new` and exchanged with the one before. `.new` is nobody's: the next writer removes it.
+A table is written under `.new` and exchanged with the one before. `.new` is nobody's: the next writer
+removes it.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Output:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise InvalidInput("out", self.path, "a folder that no other pipeline writes just now") from None
+                raise InvalidInput(
+                    "out", self.path, "a folder that no other pipeline writes just now"
+                ) from None
             remove(self.path / NEW)
             (self.path / NEW).mkdir()
             write_json(self.path / MARK, {"format": FORMAT})
@@ -106,7 +109,7 @@ def settle(folder: Path) -> None:
 
 
 def exchange(first: Path, second: Path) -> None:
-    """Let two folders take each other's names at once, where the file system can; else one after the other."""
+    """Let two folders take each other's names: at once, where the file system can."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     names = os.fsencode(first), os.fsencode(second)
     if call is not None and call(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 class Progress:
     """One look: the stage, which one of how many, rows so far and the time since the first of them.
 
-    A stream has no last stage; it has rows that wait for their slice to end, and says how late the tables are.
+    A stream has no last stage; it has rows that wait for their slice to end.
     """
 
     stage: str

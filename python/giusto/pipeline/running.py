@@ -1,9 +1,9 @@
 """Runs a pipeline: records in, tables and a verdict out; as a batch, or as a stream that goes on.
 
-    from giusto import pipeline
+from giusto import pipeline
 
-    done = pipeline.run(records="trace")
-    print(done.verdict.violations, done.table("contract_audit").to_pandas())
+done = pipeline.run(records="trace")
+print(done.verdict.violations, done.table("contract_audit").to_pandas())
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def run(
 ) -> Result:
     """Make all tables of the records in a trace folder, a folder of Parquet files or one file.
 
-    They go to `out`: the folder `tables` beside the records unless it is named. Doing it again changes nothing.
-    `settings` are Spark's, for a session that is started.
+    They go to `out`: the folder `tables` beside the records unless it is named. Doing it again changes
+    nothing. `settings` are Spark's, for a session that is started.
     """
     path = existing(records)
     window_ns = duration_ns(window, "window", least_ns=1_000_000)

@@ -1,4 +1,4 @@
-"""How the workers of a cluster get giusto: as an archive of this package, which Spark unpacks for each of them.
+"""How the workers of a cluster get giusto: as an archive of this package, which Spark unpacks for each.
 
 So workers run the code of the driver, whether or not they have giusto themselves. What giusto needs there is
 what Spark's own Python needs: pyarrow and pandas.

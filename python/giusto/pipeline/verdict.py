@@ -1,4 +1,4 @@
-"""What the tables come to: how many contracts held, how many deliveries broke theirs, what was lost or left out."""
+"""What the tables come to: contracts that held, deliveries that broke theirs, what was lost or left out."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ HELD, VIOLATED, UNCERTAIN, NONE = "held", "violated", "uncertain", "no contracts
 class Verdict:
     """The first thing to read; everything else is in the tables.
 
-    `records` is every row of every file that could be read: it is `used` + `duplicates` + `pending` + the rows
-    in `quarantined`, by reason. `quarantined_files` are files that were left out as a whole, by reason. `dropped`
-    is what never reached a file, as the writers of the records say. `state_bytes` is what a stream keeps.
+    `records` is every row of every file that could be read: it is `used` + `duplicates` + the rows in
+    `quarantined`, by reason. `quarantined_files` are files that were left out as a whole, by reason.
+    `dropped` is what never reached a file, as the writers of the records say. Of a stream, `pending` rows
+    are used already, but of slices that have not ended; `state_bytes` is what it keeps to go on.
     """
 
     runs: list[str]

@@ -1,4 +1,4 @@
-"""Which settings of Spark suit millions of records: how much heap, how many partitions, what stays in memory."""
+"""Which settings of Spark suit millions of records: heap, partitions, what stays in memory."""
 
 from __future__ import annotations
 

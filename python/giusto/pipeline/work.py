@@ -1,4 +1,4 @@
-"""How jobs of Spark are run for a pipeline: several at the same time, ended together, and with errors for people."""
+"""How jobs of Spark run for a pipeline: several at a time, ended together, with errors for people."""
 
 from __future__ import annotations
 
@@ -62,12 +62,11 @@ class Work:
     @contextmanager
     def explained(self) -> Iterator[None]:
         """Failures of Spark as errors of giusto."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         try:
             yield
-        except (Py4JError, PySparkException, ConnectionError, EOFError) as error:
+        except GiustoError:
+            raise
+        except Exception as error:  # of PySpark, Py4J, or a connection to a JVM that is gone
             raise explanation(str(error), self.out) from error
 
 

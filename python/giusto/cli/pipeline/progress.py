@@ -1,4 +1,4 @@
-"""How a pipeline looks while it runs: one line on stderr with the stage, the rows, their rate and the time."""
+"""How a pipeline looks while it runs: a line on stderr with the stage, the rows and the time."""
 
 from __future__ import annotations
 

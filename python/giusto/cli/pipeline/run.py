@@ -38,7 +38,9 @@ def run(
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Keep the tables there; PATH/tables if not given."),
     ] = None,
-    window: Annotated[str, typer.Option("--window", metavar="TIME", help="How long a row of time is.")] = "10s",
+    window: Annotated[
+        str, typer.Option("--window", metavar="TIME", help="What a row of topic_latency covers.")
+    ] = "10s",
     master: Master = None,
     conf: Annotated[
         list[str] | None,
@@ -56,8 +58,8 @@ def run(
 ) -> None:
     """Turn records into tables: deliveries, latency, audit, earnings, losses, shares and models.
 
-    Every delivery is compared with the bound that was proved for it. Files and rows that cannot be used are put
-    into quarantine with a reason; what is counted adds up.
+    Every delivery is compared with the bound that was proved for it. Files and rows that cannot be used
+    are put into quarantine with a reason; what is counted adds up.
     """
     from giusto.cli.pipeline.progress import watched
     from giusto.pipeline import running
