@@ -1,6 +1,6 @@
 """Which Python module may import which: downwards only, as DESIGN draws it.
 
-    cli → dashboard | papers | testing → aio | grm | node | overlay | pipeline | steward
+    cli → dashboard | papers | report | testing → aio | grm | node | overlay | pipeline | steward
         → broker | client | planning | sim → guarantee | retain
         → record | config | contract | message | protocol → _build → errors | _core
 
@@ -23,7 +23,7 @@ LAYERS: list[set[str]] = [
     {"guarantee", "retain"},
     {"broker", "client", "planning", "sim"},
     {"aio", "grm", "node", "overlay", "pipeline", "steward"},
-    {"dashboard", "papers", "testing"},
+    {"dashboard", "papers", "report", "testing"},
     {"cli", "__main__"},
     {"giusto"},
 ]
