@@ -109,8 +109,9 @@ def test_a_run_that_ends_after_its_time_leaves_messages_under_way() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rate": 0}, "--rate = 0.0: expected more than 0, and at most 20"),
-        ({"rate": -1}, "--rate = -1.0: expected more than 0, and at most 20"),
+        ({"rate": 0}, "--rate = 0.0: expected 1e-06 to 20"),
+        ({"rate": -1}, "--rate = -1.0: expected 1e-06 to 20"),
+        ({"rate": 1e-9}, "--rate = 1e-09: expected 1e-06 to 20"),
         ({"weight": 1.1}, "--weight = 1.1: expected 0 to 1"),
         ({"weight": "nan"}, "--weight = nan: expected 0 to 1"),
         ({"minutes": 0}, "--minutes = 0: expected 1 to 1440"),
