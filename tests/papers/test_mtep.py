@@ -114,8 +114,9 @@ def test_a_run_in_which_nothing_is_published_has_no_success_rate() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rate": 0}, "--rate = 0.0: expected more than 0, and at most 20"),
-        ({"rate": -1}, "--rate = -1.0: expected more than 0, and at most 20"),
+        ({"rate": 0}, "--rate = 0.0: expected 1e-06 to 20"),
+        ({"rate": -1}, "--rate = -1.0: expected 1e-06 to 20"),
+        ({"rate": 1e-9}, "--rate = 1e-09: expected 1e-06 to 20"),
         ({"weight": 1.1}, "--weight = 1.1: expected 0 to 1"),
         ({"weight": "nan"}, "--weight = nan: expected 0 to 1"),
         ({"minutes": 0}, "--minutes = 0: expected 1 to 1440"),

@@ -190,6 +190,18 @@ def test_a_run_is_saved_as_scenario_counters_and_records(tmp_path: Path) -> None
     ]
 
 
+def test_a_run_that_has_no_toml_is_saved_without(tmp_path: Path) -> None:
+    run(pair()).save(tmp_path)
+    run(pair(Last), seed=9).save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["records.parquet", "run.json"]
+    assert json.loads((tmp_path / "run.json").read_text())["seed"] == 9
+    assert pq.read_table(tmp_path / "records.parquet").num_rows == 3
+
+
+def test_a_run_in_which_nothing_happens_ends_at_once() -> None:
+    assert run(Scenario(until="1s", brokers=[Broker(name="b")])).ended_ns == 0
+
+
 def test_a_run_prints_what_happened() -> None:
     text = str(run(pair(), seed=8))
     assert text.startswith("sim, seed 8: 1 s simulated in ")
