@@ -67,6 +67,8 @@ def sim(
         made = run(described, seed, until=end, records="deliveries" if has_arrow() else "none")
     if made.counters["records_dropped"]:
         say(incomplete(made))
+    if made.counters["unfinished"]:
+        say(f"{made.counters['unfinished']:,} deliveries never ended, and are in no topic's figures")
     if records is not None:
         WRITERS[records.suffix](made.records, records)
         say(f"wrote {records}: {made.records.num_rows:,} records")

@@ -24,8 +24,9 @@ def run(
     """Run `scenario` until its publishers stop, at `until`, and everything has arrived.
 
     Unless it is to `drain`, it ends at `until` with what is under way unfinished. `records` is `deliveries`,
-    one for each message and subscription; `hops`, also one for each message and link; or `none`, when
-    counters and totals are enough. At most `record_capacity` are kept. Other threads go on meanwhile.
+    one for each message and subscription; `hops`, also one for each message and link that it crosses; or
+    `none`, when counters and totals are enough. At most `record_capacity` are kept. Other threads go on
+    meanwhile.
     """
     if not isinstance(scenario, Scenario):
         raise InvalidInput("scenario", scenario, "a Scenario")
