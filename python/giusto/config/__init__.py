@@ -9,5 +9,6 @@ or the flag, and says what would be accepted.
 from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records
 from giusto.config.load import load
 from giusto.config.settings import SECTIONS
+from giusto.trace.options import Options as Trace
 
-__all__ = ["SECTIONS", "BrokerConfig", "Guarantee", "Limits", "Mtep", "Realtime", "Records", "load"]
+__all__ = ["SECTIONS", "BrokerConfig", "Guarantee", "Limits", "Mtep", "Realtime", "Records", "Trace", "load"]
