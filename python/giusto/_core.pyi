@@ -197,6 +197,7 @@ class Columns:
         price: float | None = None,
         penalty: float | None = None,
         outcome: str,
+        subscription: int | None = None,
     ) -> bool: ...
     def drain(self) -> Batch: ...
     def __len__(self) -> int: ...
@@ -210,6 +211,8 @@ class Batch:
     def __len__(self) -> int: ...
     @property
     def dropped(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
@@ -458,6 +461,7 @@ class Engine:
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -590,6 +594,7 @@ class Plane(Door):
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -624,6 +629,7 @@ class MemoryPlane(Door):
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...

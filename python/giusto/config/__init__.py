@@ -9,5 +9,17 @@ or the flag, and says what would be accepted.
 from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, Retain
 from giusto.config.load import load
 from giusto.config.settings import SECTIONS
+from giusto.trace.options import Options as Trace
 
-__all__ = ["SECTIONS", "BrokerConfig", "Guarantee", "Limits", "Mtep", "Realtime", "Records", "Retain", "load"]
+__all__ = [
+    "SECTIONS",
+    "BrokerConfig",
+    "Guarantee",
+    "Limits",
+    "Mtep",
+    "Realtime",
+    "Records",
+    "Retain",
+    "Trace",
+    "load",
+]
