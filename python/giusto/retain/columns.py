@@ -56,7 +56,7 @@ def rows_of(messages: Sequence[_core.Message]) -> pa.RecordBatch:
         pa.array([one.intended_ns for one in messages], pa.int64()),
         pa.array([one.sent_ns for one in messages], pa.int64()),
         pa.array([one.received_ns for one in messages], pa.int64()),
-        pa.array([attributes_block(one.attributes) for one in messages], pa.binary()),
+        pa.array([one.attribute_block for one in messages], pa.binary()),
         pa.array([one.payload for one in messages], pa.binary()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=kept())
