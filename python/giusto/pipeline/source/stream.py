@@ -24,6 +24,7 @@ from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.reader import RangePartition, partitions_of
 from giusto.pipeline.source.remote import Remote
 from giusto.pipeline.source.rows import for_spark
+from giusto.retain.requests import LogIs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,11 +47,7 @@ class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's names here and below)
         """Where a new query begins."""
-        try:
-            return ranges.initial(self._options, self._remote.find(self._options.pattern))
-        except NotRetained as error:
-            problem = f"{error.problem}; the option volatile=true reads topics as they are, at most once"
-            raise NotRetained(error.log, problem) from None
+        return ranges.initial(self._options, self._found())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The option `maxRowsPerTrigger`."""
@@ -58,7 +55,7 @@ class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Go no further than the log is now."""
-        self._target = self._remote.find(self._options.pattern).head
+        self._target = self._found().head
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Where the next batch ends."""
@@ -91,6 +88,13 @@ class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Close the connection."""
         remote.forget(self._options.url)
+
+    def _found(self) -> LogIs:
+        try:
+            return self._remote.find(self._options.pattern)
+        except NotRetained as error:
+            problem = f"{error.problem}; the option volatile=true reads topics as they are, at most once"
+            raise NotRetained(error.log, problem) from None
 
     def _require_kept(self, position: int, first: int, pattern: str) -> None:
         if position >= first:
