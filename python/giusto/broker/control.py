@@ -17,6 +17,7 @@ from giusto.broker.desk import Desk
 from giusto.broker.exchange import NotConnected, decode, failed, readable_id
 from giusto.broker.guarded import Guarded
 from giusto.broker.keeping import Keeping
+from giusto.broker.learning import Learning
 from giusto.broker.leaving import Leaving
 from giusto.broker.mishap import survived
 from giusto.broker.plane import Event, Plane
@@ -54,6 +55,7 @@ class Control:
         udp_port: int | None = None,
         costs: Costs | None = None,
         store: Store | None = None,
+        node: str = "",
     ) -> None:
         self.registry = Registry()
         self._plane = plane
@@ -85,6 +87,7 @@ class Control:
             self.guarded,
             desk,
             self.leaving,
+            Learning(plane, self.registry, self.guarded, desk, config, clock, node),
             config,
             self._about,
             clock,

@@ -20,6 +20,7 @@ from giusto.client.stream import Events
 from giusto.client.subscription import Subscription
 from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
 from giusto.errors import Closed, Refused, TimedOut
+from giusto.models import Model, ModelVerdict
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
@@ -137,6 +138,10 @@ class Bus(AnyBus):
     def explain(self, topic: str) -> Explanation:
         """How the bounds of a topic come about, term by term; `print` it."""
         return self._run(operation.explain(topic))
+
+    def learn(self, model: Model) -> ModelVerdict:
+        """Hand what was measured to the broker, which takes it up if every promise holds with it."""
+        return self._run(operation.learn(model))
 
     # --- request and reply
 

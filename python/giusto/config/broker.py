@@ -60,6 +60,16 @@ class Mtep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Which models are taken up, if every promise holds with them, and not only reported."""
+
+    listen: bool = False
+    quantum: str = "raise"
+    envelope: str = "report"
+    link: str = "report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """What promises rest on, and how long they are kept for who is away. A bandwidth of 0 is unlimited."""
 
@@ -99,6 +109,7 @@ class BrokerConfig:
     limits: Limits = field(default_factory=Limits)
     records: Records = field(default_factory=Records)
     mtep: Mtep = field(default_factory=Mtep)
+    models: Models = field(default_factory=Models)
     guarantee: Guarantee = field(default_factory=Guarantee)
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 

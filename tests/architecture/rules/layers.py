@@ -19,7 +19,7 @@ from pathlib import Path
 LAYERS: list[set[str]] = [
     {"errors", "_core"},
     {"_build"},
-    {"record", "config", "contract", "message", "protocol"},
+    {"record", "config", "contract", "message", "models", "protocol"},
     {"guarantee"},
     {"broker", "client", "planning", "sim"},
     {"aio", "grm", "node", "overlay", "pipeline"},

@@ -24,6 +24,7 @@ from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.client.report import Periods, Report
 from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
 from giusto.errors import Closed, GiustoError, Refused, TimedOut
+from giusto.models import Model, ModelVerdict
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 _Result = TypeVar("_Result")
@@ -135,6 +136,10 @@ class Bus(AnyBus):
     async def explain(self, topic: str) -> Explanation:
         """How the bounds of a topic come about, term by term; `print` it."""
         return await self._run(operation.explain(topic))
+
+    async def learn(self, model: Model) -> ModelVerdict:
+        """Hand what was measured to the broker, which takes it up if every promise holds with it."""
+        return await self._run(operation.learn(model))
 
     # --- request and reply
 
