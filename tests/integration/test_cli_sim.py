@@ -90,6 +90,10 @@ def test_records_are_kept_in_the_one_schema(tmp_path: Path, name: str) -> None:
     [
         (["absent.toml"], "giusto: scenario = absent.toml: expected a file that can be read"),
         ([WARDS, "--records", "records.csv"], "giusto: --records = records.csv: expected a name that ends"),
+        (
+            ["absent.toml", "--records", "/absent/x.parquet"],
+            "giusto: --records = /absent/x.parquet: expected a file that can be written, in a folder that",
+        ),
         ([WARDS, "--until", "soon"], "giusto: --until = soon: expected a duration with its unit"),
         ([WARDS, "--seed", "-1"], "giusto: --seed = -1: expected"),
     ],

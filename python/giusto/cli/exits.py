@@ -39,10 +39,12 @@ OPTIONS = {
     "parameter": "--param",
     "parameters": "--param",
     "priority": "--priority",
+    "records": "--records",
     "seed": "--seed",
     "seeds": "--seeds",
     "size_bytes": "bytes of payload and attributes",
     "timeout": "--timeout",
+    "window": "--window",
 }
 
 _Given = ParamSpec("_Given")
