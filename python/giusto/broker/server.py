@@ -150,6 +150,7 @@ class Broker:
                 udp_port=udp_port(self.addresses),
                 costs=self.costs,
                 store=self._store,
+                node=os.uname().nodename,
             )
             self.restored = control.restored
             self._begun.set()

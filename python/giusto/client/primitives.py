@@ -14,6 +14,7 @@ from giusto.client.face import QUEUE
 from giusto.client.publisher import Publisher
 from giusto.client.subscription import Subscription
 from giusto.contract import Explanation, Need, Offer
+from giusto.models import Model, ModelVerdict
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 
@@ -101,3 +102,7 @@ class Primitives(Driver):
     def explain(self, topic: str) -> Explanation:
         """How the bounds of a topic come about, term by term; `print` it."""
         return self._run(operation.explain(topic))
+
+    def learn(self, model: Model) -> ModelVerdict:
+        """Hand what was measured to the broker, which takes it up if every promise holds with it."""
+        return self._run(operation.learn(model))

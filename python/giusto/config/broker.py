@@ -77,6 +77,16 @@ class Mtep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Which models are taken up, if every promise holds with them, and not only reported."""
+
+    listen: bool = False
+    quantum: str = "raise"
+    envelope: str = "report"
+    link: str = "report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """What promises rest on, and how long they are kept for who is away. A bandwidth of 0 is unlimited."""
 
@@ -118,6 +128,7 @@ class BrokerConfig:
     retain: Retain = field(default_factory=Retain)
     trace: Options = field(default_factory=Options)
     mtep: Mtep = field(default_factory=Mtep)
+    models: Models = field(default_factory=Models)
     guarantee: Guarantee = field(default_factory=Guarantee)
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 

@@ -88,6 +88,21 @@ MTEP = {
     "processing_delay": _time("0ns", "processing delay of each broker on the way"),
     "mean_transmission": _time("0ns", "mean time to send a message, which sets the postponing cost"),
 }
+MODELS = {
+    "listen": Setting(kinds.flag, "take up what is published on `$giusto/model/…`"),
+    "quantum": Setting(
+        kinds.choice("raise", "report"),
+        "what serving took: raise the costs that bounds rest on, or only report",
+    ),
+    "envelope": Setting(
+        kinds.choice("apply", "report"),
+        "how bursty flows are: let them be if every promise holds, or only report",
+    ),
+    "link": Setting(
+        kinds.choice("apply", "report"),
+        "how slow links are: reckon with it if every promise holds, or only report",
+    ),
+}
 GUARANTEE = {
     "calibration": Setting(kinds.path, "file of `giusto calibrate`; none: costs meant to be too high"),
     "any_machine": Setting(kinds.flag, "take the calibration also if it is of another machine or build"),
@@ -123,5 +138,6 @@ SECTIONS: dict[str, dict[str, Setting]] = {
     "retain": RETAIN,
     "trace": TRACE,
     "mtep": MTEP,
+    "models": MODELS,
     "guarantee": GUARANTEE,
 }

@@ -16,6 +16,7 @@ from giusto.client.events import Drop, Matchedness, Miss, Violation
 from giusto.client.face import QUEUE, failed
 from giusto.contract import Explanation, Need, Offer
 from giusto.errors import Closed
+from giusto.models import Model, ModelVerdict
 from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
 
 
@@ -100,6 +101,10 @@ class Primitives(Driver):
     async def explain(self, topic: str) -> Explanation:
         """How the bounds of a topic come about, term by term; `print` it."""
         return await self._run(operation.explain(topic))
+
+    async def learn(self, model: Model) -> ModelVerdict:
+        """Hand what was measured to the broker, which takes it up if every promise holds with it."""
+        return await self._run(operation.learn(model))
 
 
 async def _consume(
