@@ -71,14 +71,20 @@ def stream(
     """
     path = existing(records)
     output = Output(default_out(path) if out is None else out)
+    times_ns = {
+        "window": duration_ns(window, "window", least_ns=1_000_000),
+        "delay": duration_ns(delay, "delay"),
+        "every": duration_ns(every, "every", least_ns=1_000_000),
+        "refresh": duration_ns(refresh, "refresh"),
+    }
     course = Stream(
         started(master, settings),
         path,
         output,
-        window_ns=duration_ns(window, "window", least_ns=1_000_000),
-        delay_ns=duration_ns(delay, "delay"),
-        every_s=duration_ns(every, "every", least_ns=1_000_000) / 1e9,
-        refresh_s=duration_ns(refresh, "refresh") / 1e9,
+        window_ns=times_ns["window"],
+        delay_ns=times_ns["delay"],
+        every_s=times_ns["every"] / 1e9,
+        refresh_s=times_ns["refresh"] / 1e9,
         watch=watch,
     )
     return Result(output.path, course.run(ended))

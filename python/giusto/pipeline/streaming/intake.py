@@ -40,6 +40,11 @@ class Intake:
     def begin(self, gone: Collection[str], read: Collection[str]) -> None:
         """Go on where a stream was: what it is done with is gone, and what it has not read waits."""
         self.remove(gone)
+        for path in sorted(self.links.iterdir()):
+            if path.name.startswith("."):
+                path.unlink()
+            elif path.name not in self.good:  # let in just before the last process ended
+                self._write_down(self.inspector.look(path))
         self.unread = {path.name for path in self.links.iterdir()} - set(read)
 
     def take(self) -> int:
@@ -83,11 +88,14 @@ class Intake:
         if isinstance(found, RecordFile) and found.rows:
             link(path, self.links / path.name)
             self.unread.add(path.name)
-        entry = described(found)
-        with self.journal.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        self._write_down(found)
+
+    def _write_down(self, file: RecordFile | BadFile) -> None:
+        entry = described(file)
+        with self.journal.open("a", encoding="utf-8") as journal:
+            journal.write(json.dumps(entry) + "\n")
+            journal.flush()
+            os.fsync(journal.fileno())
         self._remember(entry)
 
     def _remember(self, entry: Mapping[str, Any]) -> None:
