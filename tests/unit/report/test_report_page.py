@@ -38,6 +38,7 @@ def test_the_page_opens_with_the_verdict_and_has_every_section(tmp_path: Path) -
     assert "1 file set aside: truncated (they end too early)" in text
     assert "3 records set aside: received before sent" in text
     assert "bound 20 ms" in text
+    assert "180 at 500/s 900 at 100/s 450 at 200/s 90 at 1,000/s 45 at 2,000/s" in text
     assert "48,211 policed: its publisher sent more than it had offered" in text
 
 
