@@ -12,7 +12,7 @@ from giusto.report.wording import count, percent, rounded
 
 COLUMNS = (
     "run", "topic", "publisher", "subscriber", "subscription", "deliveries", "with_bound", "violations",
-    "uncertain", "misses", "largest_ns", "bound_ns", "largest_ratio", "verdict",
+    "uncertain", "misses", "lost", "largest_ns", "bound_ns", "largest_ratio", "verdict",
 )  # fmt: skip
 MOST = 60
 ORDER = {"violated": 0, "uncertain": 1}
@@ -32,6 +32,7 @@ def section(rows: list[Row]) -> Markup:
         Column("bound", lambda row: rounded(row["bound_ns"]), lambda row: row["bound_ns"] or 0),
         Column("longest of the bound", used, lambda row: row["largest_ratio"] or 0, wide=True),
         Column("violations", violations, lambda row: row["violations"]),
+        Column("lost", lambda row: count(row["lost"]), lambda row: row["lost"] or 0),
         Column("deadlines missed", lambda row: count(row["misses"]), lambda row: row["misses"] or 0),
         Column("verdict", lambda row: badge(said(row))),
     ]

@@ -117,7 +117,7 @@ def quanta(rows: list[Row]) -> Markup:
 
 def size(upto: object) -> str:
     """A class of sizes."""
-    return f"{count(upto)} B" if isinstance(upto, int | float) else str(upto)
+    return f"up to {count(upto)} B" if isinstance(upto, int | float) else str(upto)
 
 
 def p99(row: Row, longest: int) -> Markup:

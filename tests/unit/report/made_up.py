@@ -49,7 +49,7 @@ def audit(flow: tuple[Any, ...], largest: int, deliveries: int) -> dict[str, Any
         "run": "ward-3", "topic": topic, "publisher": publisher, "subscriber": subscriber, "subscription": 1,
         "deliveries": deliveries, "with_bound": deliveries if bound else 0,
         "violations": (largest - bound) // MS if ratio and ratio > 1 else 0, "uncertain": 0,
-        "misses": 0 if deadline is None or largest < deadline else 2, "largest_ns": largest,
+        "misses": 0 if deadline is None or largest < deadline else 2, "lost": 0, "largest_ns": largest,
         "bound_ns": bound, "largest_ratio": ratio, "verdict": "violated" if ratio and ratio > 1 else "held",
     }  # fmt: skip
 
