@@ -86,7 +86,7 @@ def tiles(found: Mapping[str, Any]) -> Markup:
         ("deadlines missed", count(found.get("misses"))),
         ("lost or turned away", count(lost)),
     ]
-    pairs = (element("div", element("dd", value), element("dt", name)) for name, value in figures)
+    pairs = (element("div", element("dt", name), element("dd", value)) for name, value in figures)
     return element("dl", *pairs, class_="tiles")
 
 
