@@ -57,10 +57,11 @@ def schema() -> pa.Schema:
 
 
 def require_version(found: pa.Schema) -> None:
-    """Raise `InvalidInput` unless `found` says that its records are of this version."""
-    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode()
-    if version != str(VERSION):
-        raise InvalidInput("record version", version, f"{VERSION}: the records were made by another giusto")
+    """Raise `InvalidInput` unless `found` says that its records are of this version or of an earlier one."""
+    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
+    if version not in map(str, range(1, VERSION + 1)):
+        expected = f"1 to {VERSION}: the records were made by another giusto"
+        raise InvalidInput("record version", version, expected)
 
 
 def __getattr__(name: str) -> object:

@@ -4,6 +4,7 @@ mod item;
 mod result;
 
 use giusto_core::error::Invalid;
+use giusto_core::output::PRIORITY_MAX;
 use giusto_core::record::CAPACITY_MAX;
 use giusto_sim::network::{Broker, Error, Link, Medium, Publisher, Records, Scenario, Subscriber, Topic};
 use pyo3::exceptions::PyRuntimeError;
@@ -126,8 +127,8 @@ impl Network {
             topic: item.id("topic", topic)?,
             workload: item.workload()?,
             windows: item.list("windows")?,
-            size_bytes: item.range("size_bytes")?,
-            priority: item.range("priority")?,
+            size_bytes: item.range("size_bytes", u32::MAX)?,
+            priority: item.range("priority", PRIORITY_MAX)?,
             timeout_ns: item.span("timeout_ns", 0)?,
             delay_ns: item.span("delay_ns", 0)?,
             attributes: item.attributes()?,

@@ -77,6 +77,7 @@ def broker(
     """
     from giusto.broker import serve
     from giusto.config import load
+    from giusto.steward import attend
 
     flags: dict[str, object] = {
         "broker.listen": listen,
@@ -91,4 +92,4 @@ def broker(
         "realtime.lock_memory": lock_memory,
         "realtime.busy_poll": busy_poll,
     }
-    raise typer.Exit(serve(load(config, flags=flags)))
+    raise typer.Exit(serve(load(config, flags=flags), attend))

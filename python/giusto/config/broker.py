@@ -50,6 +50,22 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retain:
+    """Which topics are kept on disk, where, and for how long; a limit of 0 is none."""
+
+    patterns: tuple[str, ...] = ()
+    folder: str | None = None
+    max_bytes: int = 1 << 30
+    max_age_ns: int = 0
+    until: str = "bounds"
+    sync_ns: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        if self.patterns and self.folder is None:
+            raise InvalidInput("retain.patterns", ", ".join(self.patterns), "retain.folder beside it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mtep:
     """What the output stages with prices calculate with; `None` is the default of the stage."""
 
@@ -98,6 +114,7 @@ class BrokerConfig:
     realtime: Realtime = field(default_factory=Realtime)
     limits: Limits = field(default_factory=Limits)
     records: Records = field(default_factory=Records)
+    retain: Retain = field(default_factory=Retain)
     mtep: Mtep = field(default_factory=Mtep)
     guarantee: Guarantee = field(default_factory=Guarantee)
     topics: tuple[tuple[str, ShareTerms], ...] = ()

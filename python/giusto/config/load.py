@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from giusto import _core
 from giusto.config import kinds
-from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, share_of
+from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, Retain, share_of
 from giusto.config.names import quoted as _quoted
 from giusto.config.names import require_known as _require_known
 from giusto.config.names import table as _table
@@ -55,6 +55,7 @@ def _assembled(
         realtime=Realtime(**values["realtime"]),
         limits=Limits(**values["limits"]),
         records=Records(**values["records"]),
+        retain=Retain(**values["retain"]),
         mtep=Mtep(**values["mtep"]),
         guarantee=Guarantee(**values["guarantee"]),
         topics=tuple(topics),

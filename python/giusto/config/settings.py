@@ -63,6 +63,14 @@ LIMITS = {
 RECORDS = {
     "capacity": Setting(kinds.whole(0, COUNT_MAX), "records kept until they are drained; 0 keeps none"),
 }
+RETAIN = {
+    "patterns": Setting(kinds.patterns, 'topics whose messages are kept on disk, such as ["ward/#"]'),
+    "folder": Setting(kinds.path, "folder that keeps them; needed also where Spark writes to topics"),
+    "max_bytes": Setting(kinds.whole(0, 2**50), "what one pattern may take on disk; 0: no limit"),
+    "max_age": _time("0ns", "how long messages are kept; 0: no limit"),
+    "until": Setting(kinds.choice("bounds", "read"), "read: they also go when every query has read them"),
+    "sync": _time("0ns", "how often the disk is told to keep what was written; 0: before anybody reads it"),
+}
 MTEP = {
     "weight": Setting(kinds.number(0, 1), "weight r of the expected earning against the postponing cost"),
     "epsilon": Setting(kinds.number(0, 0.99), "probability of success at which a message is given up"),
@@ -101,6 +109,7 @@ SECTIONS: dict[str, dict[str, Setting]] = {
     "realtime": REALTIME,
     "limits": LIMITS,
     "records": RECORDS,
+    "retain": RETAIN,
     "mtep": MTEP,
     "guarantee": GUARANTEE,
 }

@@ -58,6 +58,11 @@ def find(key: str) -> Paper:
     return _paper(names[key])
 
 
+def sources() -> list[Path]:
+    """The code of all papers."""
+    return sorted(_folder().rglob("*.py"))
+
+
 def _paper(folder: Path) -> Paper:
     return Paper(folder.name, folder, sheet.read(folder / sheet.FILE))
 

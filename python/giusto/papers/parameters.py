@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from giusto.errors import InvalidInput, Unknown
-from giusto.papers.folder import Paper, find
+from giusto.papers.folder import Paper, find, sources
+from giusto.pipeline.experiment import declared
 
 WORDS = {"true": True, "yes": True, "false": False, "no": False}
 # A sweep measures how long each case takes, and keeps it under this name.
@@ -99,6 +100,7 @@ def once(paper: Paper | str, /, **given: object) -> dict[str, Any]:
     return run(**{name: known[name].read(value) for name, value in given.items()})
 
 
+@declared(sources=sources)
 def case(*, paper: str, **given: object) -> dict[str, float | None]:
     """One case of a sweep, `giusto.papers:case`: the numbers that a single run adds to what was given."""
     found = once(paper, **given)

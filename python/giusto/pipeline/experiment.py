@@ -1,7 +1,10 @@
 """What a sweep runs: a function found by its name, called with the parameters of a case, giving numbers.
 
 The name is `module:function`, or a short one of `giusto.pipeline.registry`. By name it reaches every worker,
-and whoever goes on with a sweep next week finds the same one.
+and whoever goes on with a sweep next week finds the same one. A function may have two attributes:
+
+    check(**case)   raises for a case that cannot be run; asked about every case before Spark starts
+    sources()       files that it runs beside those of its package: results of other ones are refused
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 from giusto.errors import InvalidInput
 from giusto.pipeline.cases import NAME, RESERVED, Value
@@ -22,6 +26,8 @@ from giusto.pipeline.registry import REGISTERED
 
 Experiment: TypeAlias = Callable[..., Mapping[str, float | None]]
 TRACE_LETTERS = 4_000
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,22 @@ def find(name: str) -> Experiment:
         raise InvalidInput("experiment", name, f"a function that {module_name} has")
     found: Experiment = function
     return found
+
+
+def declared(**attributes: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Gives a function `check`, `sources` or both."""
+
+    def declare(function: _Function) -> _Function:
+        vars(function).update(attributes)
+        return function
+
+    return declare
+
+
+def sources(function: Experiment) -> list[Path]:
+    """The files that a function says it runs beside its own package."""
+    asked = getattr(function, "sources", None)
+    return [] if asked is None else list(asked())
 
 
 def require_parameters(name: str, function: Experiment, parameters: list[str]) -> None:

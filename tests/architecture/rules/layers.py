@@ -1,7 +1,7 @@
 """Which Python module may import which: downwards only, as DESIGN draws it.
 
-    cli → dashboard | papers | report | testing → aio | grm | node | overlay | pipeline
-        → broker | client | planning | sim → guarantee
+    cli → dashboard | papers | report | testing → aio | grm | node | overlay | pipeline | steward
+        → broker | client | planning | sim → guarantee | retain
         → record | config | contract | message | protocol → _build → errors | _core
 
 Neighbours of one layer do not import each other, except among the plain values (`record`,
@@ -20,9 +20,9 @@ LAYERS: list[set[str]] = [
     {"errors", "_core"},
     {"_build"},
     {"record", "config", "contract", "message", "protocol"},
-    {"guarantee"},
+    {"guarantee", "retain"},
     {"broker", "client", "planning", "sim"},
-    {"aio", "grm", "node", "overlay", "pipeline"},
+    {"aio", "grm", "node", "overlay", "pipeline", "steward"},
     {"dashboard", "papers", "report", "testing"},
     {"cli", "__main__"},
     {"giusto"},

@@ -107,6 +107,20 @@ def test_the_fingerprint_changes_with_the_sources(tmp_path: Path) -> None:
     assert set(fingerprint("waiting")) == {"experiment", "giusto", "core", "simulator", "sources"}
 
 
+def test_the_fingerprint_of_a_paper_changes_with_the_code_of_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = tmp_path / "small"
+    paper.mkdir()
+    for name in ("claims.toml", "__init__.py", "network.py"):
+        (paper / name).touch()
+    monkeypatch.setenv("GIUSTO_PAPERS", str(tmp_path))
+    before = fingerprint("giusto.papers:case")
+    assert fingerprint("giusto.papers:case") == before
+    (paper / "network.py").write_text("LAYERS = 7")
+    assert fingerprint("giusto.papers:case")["sources"] != before["sources"]
+
+
 def test_the_same_seed_waits_as_long() -> None:
     first, second = waiting(policy="fair", seed=3), waiting(policy="fair", seed=3)
     assert first == second != waiting(policy="fair", seed=4)

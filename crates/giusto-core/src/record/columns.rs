@@ -74,6 +74,7 @@ columns! { record:
     price: Optional<f64> = record.price;
     penalty: Optional<f64> = record.penalty;
     outcome: Vec<u8> = record.outcome as u8;
+    subscription: Optional<i64> = record.subscriber.map(|subscription| subscription.0.into());
 }
 
 impl Columns {

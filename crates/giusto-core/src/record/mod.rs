@@ -16,7 +16,7 @@ pub use names::{ID_MAX, Names};
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 
 /// Version of the columns: it changes when one is added, removed or changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,8 @@ pub struct Record {
     pub topic: TopicId,
     /// Who published it, named in [`Columns::publisher`].
     pub publisher: ClientId,
-    /// Who was to receive it, named in [`Columns::subscriber`]; none if it was dropped before it was matched.
+    /// Who was to receive it, named in [`Columns::subscriber`] and numbered in the column `subscription`; none if
+    /// it was dropped before it was matched.
     pub subscriber: Option<SubscriptionId>,
     /// The message's number in its flow. The column is signed, with the same 64 bits.
     pub sequence: u64,

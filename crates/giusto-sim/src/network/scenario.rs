@@ -47,7 +47,7 @@ pub enum Records {
     /// One record per message and subscription, and one per policed message.
     #[default]
     Deliveries,
-    /// These, and one without a subscriber for every copy that was queued for a link.
+    /// These, and one without a subscriber for every copy that crosses a link.
     Hops,
 }
 
