@@ -157,15 +157,20 @@ class Run:
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write `scenario.toml`, `run.json` and `records.parquet` into a folder, new or not."""
-        import pyarrow.parquet as pq
-
+        """Write `scenario.toml`, `run.json` and the records, as a trace, into a folder, new or not."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         (path / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
         said = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
         (path / "run.json").write_text(said + "\n", encoding="utf-8")
-        pq.write_table(self.records, path / "records.parquet")
+        self.write_trace(path)
+
+    def write_trace(self, folder: str | Path) -> None:
+        """Write the records as a broker writes them: a trace folder."""
+        from giusto.sim.tracing import write_trace
+
+        dropped = self.counters["records_dropped"]
+        write_trace(Path(folder), self.scenario, self.seed, self.outcome.batches(), dropped)
 
     def __str__(self) -> str:
         counts = self.counters
