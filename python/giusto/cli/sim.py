@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -67,6 +68,8 @@ def sim(
         made = run(described, seed, until=end, records="deliveries" if has_arrow() else "none")
     if made.counters["records_dropped"]:
         say(incomplete(made))
+    if made.counters["unfinished"]:
+        say(f"{made.counters['unfinished']:,} deliveries never ended, and are in no topic's figures")
     if records is not None:
         WRITERS[records.suffix](made.records, records)
         say(f"wrote {records}: {made.records.num_rows:,} records")
@@ -93,6 +96,10 @@ def require_writable(path: Path) -> None:
         raise InvalidInput("--records", path, f"a name that ends with {' or '.join(WRITERS)}")
     if not has_arrow():
         raise InvalidInput("--records", path, "pyarrow to write it: pip install pyarrow")
+    if path.is_dir():
+        raise InvalidInput("--records", path, "a file, and this is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InvalidInput("--records", path, "a file that can be written, in a folder that exists")
 
 
 def write_parquet(records: pa.Table, path: Path) -> None:

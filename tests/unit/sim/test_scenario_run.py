@@ -43,7 +43,7 @@ from giusto.sim import (
 
 # Only a change to the model may change these, and it says so in CHANGELOG.md.
 EVENTS = 2822
-DIGEST = "760831945517df9bc2693e3ab2d9293a0f04a271e090a8ab4bfc27ad71b87781"
+DIGEST = "11aeeef527fd3e22cc7db85428a2bd47765baa9f898cf969d14761306d16f87b"
 
 
 def everything() -> Scenario:
@@ -188,6 +188,18 @@ def test_a_run_is_saved_as_scenario_counters_and_records(tmp_path: Path) -> None
         "delivered",
         "late",
     ]
+
+
+def test_a_run_that_has_no_toml_is_saved_without(tmp_path: Path) -> None:
+    run(pair()).save(tmp_path)
+    run(pair(Last), seed=9).save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["records.parquet", "run.json"]
+    assert json.loads((tmp_path / "run.json").read_text())["seed"] == 9
+    assert pq.read_table(tmp_path / "records.parquet").num_rows == 3
+
+
+def test_a_run_in_which_nothing_happens_ends_at_once() -> None:
+    assert run(Scenario(until="1s", brokers=[Broker(name="b")])).ended_ns == 0
 
 
 def test_a_run_prints_what_happened() -> None:
