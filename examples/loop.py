@@ -1,12 +1,12 @@
 """What is measured goes back to the bus: a link that becomes slow, and a publisher that becomes bursty.
 
-The first part runs in virtual time. Links take three times as long from the second phase on. MTEP reckons with
-how long links take, as it was told: at the start, or after each phase by the models that Spark made of the
-records.
+The first part runs in virtual time. Links take three times as long from the second phase on. MTEP reckons
+with how long links take, as it was told: at the start, or after each phase by the models that Spark made of
+the records.
 
 The second part is a live broker. A monitor sends four messages at once where it offered one in 10 ms, and is
-policed. The model of its flow goes to the broker as a message. Every promise holds with the burst, so the broker
-lets it through from then on, and whoever asks later is promised less.
+policed. The model of its flow goes to the broker as a message. Every promise holds with the burst, so the
+broker lets it through from then on, and whoever asks later is promised less.
 
 Needs Java and `pip install "giusto[spark]"`.
 """
@@ -75,7 +75,7 @@ def estimates(phase: Run) -> dict[str, Normal]:
     }
 
 
-def phases(count: int = 4, seconds: int = 20) -> list[tuple[Normal, float, float]]:
+def phases(count: int = 3, seconds: int = 20) -> list[tuple[Normal, float, float]]:
     """For each phase the delay of links, and the part of the ideal earning without and with the loop."""
     known: dict[str, Normal] = {}
     found = []
