@@ -29,10 +29,10 @@ FACTS = (
 def inputs(
     spark: SparkSession, rows: list[dict[str, Any]], facts: list[tuple[Any, ...]] | None = None
 ) -> Inputs:
-    """What the tables are made of."""
-    found = silver(records.frame(spark, rows))
+    """What the tables are made of, where each row stands for itself."""
+    found = records.frame(spark, rows)
     said = None if facts is None else spark.createDataFrame(facts, FACTS)
-    return Inputs(found.deliveries, found.hops, said)
+    return Inputs(found, found, said)
 
 
 def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) -> None:
@@ -104,9 +104,9 @@ def test_a_link_has_the_moments_of_its_delays_per_kilobyte(spark: SparkSession) 
         seen(T0, ingress=T0, selected=T0, egress=T0 + MS, sequence=8, size_bytes=0),
         records.at_subscriber(T0, T0 + 6 * MS, sequence=8, size_bytes=0),
     ]
-    found = {
-        (row["source"], row["target"]): row for row in records.plain(link_model.TABLE.of(inputs(spark, rows)))
-    }
+    both = silver(records.frame(spark, rows))
+    model = link_model.TABLE.of(Inputs(both.deliveries, both.hops))
+    found = {(row["source"], row["target"]): row for row in records.plain(model)}
     link = found.pop(("hub", "leaf"))
     assert (link["count"], link["least_ns"], link["largest_ns"], link["mean_ns"]) == (4, 2_000, 12_000, 6_000)
     assert (link["since_ns"], link["until_ns"]) == (T0, T0 + 3)

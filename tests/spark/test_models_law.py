@@ -13,7 +13,6 @@ from records import seen
 
 from giusto.pipeline.tables import envelope
 from giusto.pipeline.tables.gold import arrival_envelope, link_model, quantum, shares
-from giusto.pipeline.tables.silver import silver
 from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table, slice_of
 
 if TYPE_CHECKING:
@@ -65,23 +64,24 @@ def identity(row: dict[str, Any]) -> str:
     return repr({name: value for name, value in row.items() if not isinstance(value, float)})
 
 
+def inputs(rows: DataFrame) -> Inputs:
+    """Records of which each is there once, and stands for a delivery or for a copy on a link."""
+    return Inputs(rows.filter("subscriber is not null"), rows)
+
+
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_parts_of_whole_slices_add_up(spark: SparkSession, seed: int, table: Table) -> None:
     draw = random.Random(f"{seed} {table.name}")
-    rows = messages(draw)
-    first, middle = (records.frame(spark, rows) for _ in range(2))
-    cut = draw.randint(1, 4)
-    whole = silver(records.frame(spark, rows))
-    before = silver(first.filter(slice_of() < cut))
-    after = silver(middle.filter(slice_of() >= cut))
-    of = [table.partial(Inputs(each.deliveries, each.hops)) for each in (whole, before, after)]
-    same(table.merge(of[1].unionByName(of[2])), of[0])
+    rows, cut = records.frame(spark, messages(draw)), draw.randint(1, 4)
+    before, after = (
+        table.partial(inputs(rows.filter(each))) for each in (slice_of() < cut, slice_of() >= cut)
+    )
+    same(table.merge(before.unionByName(after)), table.partial(inputs(rows)))
 
 
 def test_the_envelope_holds_in_every_window_and_is_reached_in_one(spark: SparkSession, seed: int) -> None:
     rows = messages(random.Random(seed))
-    found = silver(records.frame(spark, rows))
-    pieces = arrival_envelope.TABLE.partial(Inputs(found.deliveries, found.hops)).collect()
+    pieces = arrival_envelope.TABLE.partial(inputs(records.frame(spark, rows))).collect()
     sent: dict[tuple[str, str], dict[tuple[int, int], int]] = defaultdict(dict)
     for row in rows:
         sent[row["publisher"], row["topic"]][row["t_sent_ns"], row["sequence"]] = row["size_bytes"]

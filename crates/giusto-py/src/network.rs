@@ -97,6 +97,7 @@ impl Network {
             source: item.id("source", source)?,
             target: item.id("target", target)?,
             delay: item.delay()?,
+            estimate: item.estimate()?,
             propagation_ns: item.span("propagation_ns", 0)?,
             medium: item.take("medium")?.map(|medium| item.id("medium", &medium)).transpose()?,
             policy: item.output_policy(&self.complaint)?,

@@ -221,6 +221,13 @@ impl<'py> Item<'py> {
         }
     }
 
+    /// What schedulers are told of a link: a normal delay, if a mean is given.
+    pub(super) fn estimate(&self) -> PyResult<Option<Delay>> {
+        let mean_ns_per_kb = self.real("estimate_mean_ns_per_kb", f64::NAN)?;
+        let deviation_ns_per_kb = self.real("estimate_deviation_ns_per_kb", 0.0)?;
+        Ok((!mean_ns_per_kb.is_nan()).then_some(Delay::Normal { mean_ns_per_kb, deviation_ns_per_kb }))
+    }
+
     /// `workload` says which; the other options are its parameters.
     pub(super) fn workload(&self) -> PyResult<Workload> {
         let kind = self.text("workload", "periodic")?;

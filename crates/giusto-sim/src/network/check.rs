@@ -146,6 +146,10 @@ impl Scenario {
             place("medium", medium, self.media.len(), "medium")?;
         }
         link.delay.check()?;
+        if let Some(estimate) = &link.estimate {
+            let wrong = |fault: Invalid| Invalid { field: format!("estimate.{}", fault.field), ..fault };
+            estimate.check().map_err(wrong)?;
+        }
         span("propagation_ns", link.propagation_ns)?;
         span("mean_transmission_ns", link.mean_transmission_ns.unwrap_or(0))?;
         if link.overflow == Overflow::Disconnect {

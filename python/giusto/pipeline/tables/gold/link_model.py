@@ -77,7 +77,7 @@ def delays(rows: DataFrame, source: Column, target: Column) -> DataFrame:
 
 def merge(partials: DataFrame) -> DataFrame:
     """Moments of a link in a window add up."""
-    return summed(partials, WINDOWED)
+    return summed(partials, WINDOWED).select(*partials.columns)
 
 
 def summed(parts: DataFrame, key: tuple[str, ...]) -> DataFrame:
