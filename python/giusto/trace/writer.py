@@ -49,7 +49,7 @@ class TraceWriter:
     ) -> None:
         if options.folder is None:
             raise InvalidInput("trace.folder", None, "the folder that the files go to")
-        require_arrow()
+        load_arrow()
         self._options = options
         self._drain = drain
         self._clock = clock
@@ -181,9 +181,10 @@ class TraceWriter:
         self._disk.submit(self._shelf.finish, file.path, facts)
 
 
-def require_arrow() -> None:
-    """Raise `NotInstalled` if records cannot be written here."""
-    from importlib.util import find_spec
-
-    if find_spec("pyarrow") is None:
-        raise NotInstalled("pyarrow", "pip install pyarrow")
+def load_arrow() -> None:
+    """Load what writes files, which takes a while: records would find no room meanwhile."""
+    try:
+        import pyarrow.compute
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise NotInstalled("pyarrow", "pip install pyarrow") from None
