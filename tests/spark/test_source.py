@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retaining]:
@@ -141,6 +143,24 @@ def test_a_topic_without_retention_is_read_as_it_comes(
     finally:
         query.stop()
     assert payloads(giusto_spark.table("now")) == numbers(0, 400)
+
+
+def test_the_query_of_the_page_runs(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "reference" / "source.md").read_text(encoding="utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    code = code.replace("giusto://127.0.0.1:7447", broker.address)
+    code = code.replace("/var/lib/giusto/alarms", str(tmp_path))
+    with giusto.connect(broker.address) as bus:
+        nurse = bus.subscribe("alarm/#")
+        names: dict[str, Any] = {}
+        exec(code, names)
+        try:
+            publish(broker.address, "ward/page", [b"fine"], spo2=97)
+            publish(broker.address, "ward/page", [b"low"], spo2=88)
+            message = next(one for one in nurse if one.topic == "alarm/ward/page")
+        finally:
+            names["query"].stop()
+    assert (message.payload, message.priority, message.attributes) == (b"low", 7, {"spo2": "88"})
 
 
 def test_rows_are_published_with_their_attributes(giusto_spark: SparkSession, broker: Retaining) -> None:

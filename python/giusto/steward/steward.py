@@ -21,6 +21,7 @@ from giusto.retain.log import Bounds, Log
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
+from giusto.steward.records import RecordFiles
 from giusto.steward.sink import Sink
 
 NAME = "$steward"
@@ -31,12 +32,18 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
-    if config.retain.folder is None:
+    traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
+    return [*retaining(config.retain), *traced]
+
+
+def retaining(retain: Retain) -> list[Duty]:
+    """Who keeps topics, answers for them and publishes."""
+    if retain.folder is None:
         return []
     if find_spec("pyarrow") is None:
         raise NotInstalled("the Python package pyarrow, for retained topics", 'pip install "giusto[spark]"')
-    folder = Path(config.retain.folder)
-    keepers = [keeper(folder, pattern, config.retain) for pattern in config.retain.patterns]
+    folder = Path(retain.folder)
+    keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
     return [*keepers, Desk(keepers), Sink(folder / "sink")]
 
 
