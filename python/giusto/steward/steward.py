@@ -16,7 +16,7 @@ from giusto.broker import Broker
 from giusto.client import Bus, connect
 from giusto.config import BrokerConfig
 from giusto.config.broker import Retain
-from giusto.errors import NotInstalled
+from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
@@ -43,8 +43,12 @@ def retaining(retain: Retain) -> list[Duty]:
     if find_spec("pyarrow") is None:
         raise NotInstalled("the Python package pyarrow, for retained topics", 'pip install "giusto[spark]"')
     folder = Path(retain.folder)
-    keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
-    return [*keepers, Desk(keepers), Sink(folder / "sink")]
+    try:
+        keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
+        return [*keepers, Desk(keepers), Sink(folder / "sink")]
+    except OSError as error:
+        expected = f"a folder that can be written to: {error.strerror}"
+        raise InvalidInput("retain.folder", retain.folder, expected) from None
 
 
 def keeper(folder: Path, pattern: str, retain: Retain) -> Keeper:
