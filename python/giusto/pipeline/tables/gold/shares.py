@@ -30,7 +30,7 @@ def partial(inputs: Inputs) -> DataFrame:
 
 
 def windows_of(chosen: DataFrame, window_ns: int) -> DataFrame:
-    """Each message in each window in which it waited: whether it was chosen there, and the bits of its looks."""
+    """Each message in each window in which it waited: whether it was chosen there, its looks as bits."""
     from pyspark.sql import functions as fn
 
     first, last = (fn.expr(f"{name} div {window_ns}") for name in ("t_ingress_ns", "t_selected_ns"))
