@@ -99,6 +99,16 @@ def spread(values: Iterable[float]) -> tuple[float, float, float, float]:
     return fmean(listed), stdev(listed), min(listed), max(listed)
 
 
+def check(*, rate: float, weight: float, minutes: int, **_: object) -> None:
+    """Refuse what cannot be run."""
+    if not RATE_MIN <= rate <= RATE_MAX:
+        raise InvalidInput("--rate", rate, f"{RATE_MIN:g} to {RATE_MAX:g}")
+    if not 0 <= weight <= 1:
+        raise InvalidInput("--weight", weight, "0 to 1")
+    if not 1 <= minutes <= MINUTES_MAX:
+        raise InvalidInput("--minutes", minutes, f"1 to {MINUTES_MAX}")
+
+
 def once(
     *,
     policy: Annotated[Literal["mtep", "fifo", "priority", "lrt"], "How every link chooses."] = "mtep",
@@ -120,12 +130,6 @@ def once(
     minutes: Annotated[int, "How long publishers send."] = 120,
 ) -> dict[str, Any]:
     """One run of two hours: success rate (15), total earning (1), and what became of every delivery."""
-    if not RATE_MIN <= rate <= RATE_MAX:
-        raise InvalidInput("--rate", rate, f"{RATE_MIN:g} to {RATE_MAX:g}")
-    if not 0 <= weight <= 1:
-        raise InvalidInput("--weight", weight, "0 to 1")
-    if not 1 <= minutes <= MINUTES_MAX:
-        raise InvalidInput("--minutes", minutes, f"1 to {MINUTES_MAX}")
     setting = Setting(
         policy=policy,
         rate=rate,

@@ -236,6 +236,16 @@ def by_buffer(seen: Seen) -> Table:
     return Table(("case", "buffer_frames", "lost_percent", "latency_max_ms"), rows)
 
 
+def check(*, buffer: int, milliseconds: int, seed: int, **_: object) -> None:
+    """Refuse what cannot be run."""
+    if not 1 <= buffer <= BUFFER_MAX:
+        raise InvalidInput("--buffer", buffer, f"a whole number from 1 to {BUFFER_MAX}")
+    if not 10 <= milliseconds <= 10_000:
+        raise InvalidInput("--milliseconds", milliseconds, "a whole number from 10 to 10000")
+    if not 0 <= seed < SEEDS_MAX:
+        raise InvalidInput("--seed", seed, f"a whole number from 0 to {SEEDS_MAX - 1}")
+
+
 def once(
     *,
     network: Annotated[Literal["managed", "best-effort"], "Levels and limiters, or neither."] = "managed",
@@ -245,12 +255,6 @@ def once(
     seed: Annotated[int, "When they send."] = 0,
 ) -> dict[str, Any]:
     """One run of the flooding experiment: what becomes of T3."""
-    if not 1 <= buffer <= BUFFER_MAX:
-        raise InvalidInput("--buffer", buffer, f"a whole number from 1 to {BUFFER_MAX}")
-    if not 10 <= milliseconds <= 10_000:
-        raise InvalidInput("--milliseconds", milliseconds, "a whole number from 10 to 10000")
-    if not 0 <= seed < SEEDS_MAX:
-        raise InvalidInput("--seed", seed, f"a whole number from 0 to {SEEDS_MAX - 1}")
     until_ns = milliseconds * MS
     managed = network == "managed"
     run, found = run_case(managed=managed, flood=flood, until_ns=until_ns, buffer=buffer, seed=seed)

@@ -32,7 +32,7 @@ CLIENTS = {"good": "well-behaving", "bad": "misbehaving"}
 PUBLISHED = 4.5, "published: 4.5 ms, end to end"
 # “Several orders of magnitude” is no number; two are asked for.
 ASKED, ASKED_TEXT = 100, "“several orders of magnitude”: 100 × ours before"
-MOST = {"capacity": 10**6, "rate": 10**5, "share": 10**6, "seconds": 100}
+MOST = {"capacity": 10**6, "rate": 10**5, "share": 10**6, "contention": 100}
 Delays = list[tuple[float, float]]
 
 
@@ -185,6 +185,14 @@ def binned(delays: Delays, seconds: int) -> Delays:
     return [((place + 0.5) * seconds / 160, worst[place]) for place in sorted(worst)]
 
 
+def check(*, capacity: int, rate: int, share: int, contention: int, **_: object) -> None:
+    """Refuse what cannot be run."""
+    given = {"capacity": capacity, "rate": rate, "share": share, "contention": contention}
+    for name, value in given.items():
+        if not 1 <= value <= MOST[name]:
+            raise InvalidInput(f"--{name}", value, f"a whole number from 1 to {MOST[name]}")
+
+
 def once(
     *,
     policy: Annotated[
@@ -193,17 +201,15 @@ def once(
     capacity: Annotated[int, "Messages per second that the processor takes."] = TIGHT,
     rate: Annotated[int, "Messages per second of the misbehaving client."] = RAISED_RATE,
     share: Annotated[int, "Share of the well-behaving client; the other one has 1."] = 1,
-    seconds: Annotated[int, "How long the misbehaviour lasts."] = 10,
+    contention: Annotated[int, "How long the misbehaviour lasts, in seconds."] = 10,
     seed: Annotated[int, "The jitter of both clients."] = 0,
 ) -> dict[str, Any]:
     """One run: mean delays before and during the contention, and the worst, of each client."""
-    given = {"capacity": capacity, "rate": rate, "share": share, "seconds": seconds}
-    for name, value in given.items():
-        if not 1 <= value <= MOST[name]:
-            raise InvalidInput(f"--{name}", value, f"a whole number from 1 to {MOST[name]}")
-    setting = Setting(policy=policy, seed=seed, **given)
+    given = {"capacity": capacity, "rate": rate, "share": share}
+    setting = Setting(policy=policy, seed=seed, seconds=contention, **given)
     run = setting.served()
-    result: dict[str, Any] = {"policy": policy, **given, "seed": seed, "overflow": len(run.overflow)}
+    result: dict[str, Any] = {"policy": policy, **given, "contention": contention, "seed": seed}
+    result["overflow"] = len(run.overflow)
     for client, delays in by_client(run).items():
         result |= {f"{client}_{name}": round(value, 6) for name, value in figures(setting, delays).items()}
     return result

@@ -197,6 +197,7 @@ class Columns:
         price: float | None = None,
         penalty: float | None = None,
         outcome: str,
+        subscription: int | None = None,
     ) -> bool: ...
     def drain(self) -> Batch: ...
     def __len__(self) -> int: ...
@@ -210,6 +211,8 @@ class Batch:
     def __len__(self) -> int: ...
     @property
     def dropped(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
@@ -460,6 +463,7 @@ class Engine:
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -604,6 +608,7 @@ class Plane(Door):
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -638,6 +643,7 @@ class MemoryPlane(Door):
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -882,6 +888,8 @@ class Message:
     def sequence(self) -> int: ...
     @property
     def attributes(self) -> dict[str, Any]: ...
+    @property
+    def attribute_block(self) -> bytes: ...
 
 @disjoint_base
 class Inbox:

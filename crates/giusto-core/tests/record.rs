@@ -19,6 +19,7 @@ fn record(sequence: u64) -> Record {
         topic: TopicId(0),
         publisher: ClientId(0),
         subscriber: Some(SubscriptionId(0)),
+        subscription: Some(0),
         sequence,
         size_bytes: 128,
         priority: 7,
@@ -94,7 +95,7 @@ proptest! {
                 }
                 Step::Push(id, t_egress_ns) => {
                     let subscriber = id.map(SubscriptionId);
-                    let kept = columns.push(&Record { subscriber, t_egress_ns, ..record(pushed) });
+                    let kept = columns.push(&Record { subscriber, subscription: id, t_egress_ns, ..record(pushed) });
                     prop_assert_eq!(kept, expected.len() < capacity);
                     if kept {
                         let name = id.and_then(|id| called.get(&id).cloned());

@@ -10,11 +10,13 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from giusto.broker import plane as codes
 from giusto.broker.address import host_of
 from giusto.broker.desk import Desk
 from giusto.broker.exchange import NotConnected, decode, failed, readable_id
+from giusto.broker.facts import facts_of
 from giusto.broker.guarded import Guarded
 from giusto.broker.keeping import Keeping
 from giusto.broker.learning import Learning
@@ -59,6 +61,7 @@ class Control:
     ) -> None:
         self.registry = Registry()
         self._plane = plane
+        self._config = config
         self._udp_port = udp_port
         self._addresses: dict[int, str] = {}
         # Clients that have not been told all their losses.
@@ -139,6 +142,10 @@ class Control:
             with survived(f"the goodbye of {client.name}"):
                 self.leaving.goodbye(client)
         self.registry.remove_client(conn)
+
+    def facts(self) -> dict[str, Any]:
+        """What topics and clients are allotted now."""
+        return facts_of(self.registry, self.guarded.topics, self._config)
 
     def tend(self) -> None:
         """Let go what has been kept long enough for clients that are away."""

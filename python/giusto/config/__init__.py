@@ -9,6 +9,7 @@ or the flag, and says what would be accepted.
 from giusto.config.broker import BrokerConfig, Guarantee, Limits, Models, Mtep, Realtime, Records, Retain
 from giusto.config.load import load
 from giusto.config.settings import SECTIONS
+from giusto.trace.options import Options as Trace
 
 __all__ = [
     "SECTIONS",
@@ -20,5 +21,6 @@ __all__ = [
     "Realtime",
     "Records",
     "Retain",
+    "Trace",
     "load",
 ]

@@ -27,6 +27,7 @@ from giusto.config.names import table as _table
 from giusto.config.settings import SECTIONS, TOPIC, Setting
 from giusto.errors import InvalidInput
 from giusto.protocol import ShareTerms
+from giusto.trace.options import Options as TraceOptions
 
 # Section, key, value, and the name under which it was given.
 _Given: TypeAlias = tuple[str, str, object, str]
@@ -66,6 +67,7 @@ def _assembled(
         limits=Limits(**values["limits"]),
         records=Records(**values["records"]),
         retain=Retain(**values["retain"]),
+        trace=TraceOptions(**values["trace"]),
         mtep=Mtep(**values["mtep"]),
         models=Models(**values["models"]),
         guarantee=Guarantee(**values["guarantee"]),

@@ -1,7 +1,9 @@
 """Spark: what runs on all cores or on a cluster, and what is learned from many runs.
 
     run, stream                 records in, tables and a verdict out (from `running`)
-    once, tables, output        a batch; what the tables are made of; the folder they are kept in
+    once, streaming             a batch; a stream that goes on where it ended
+    tables, delivering          what the tables are made of
+    output                      the folder they are kept in, whole or not at all
     verdict, judging, result    what they come to, and how to read them
     work, progress, manifests   jobs of Spark; how far they are; what the writers of records lost
     session, volume, shipping   one Spark session per process, quiet, embedded unless told otherwise
@@ -24,8 +26,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from giusto.pipeline.result import Result as Result
     from giusto.pipeline.running import run as run
+    from giusto.pipeline.running import stream as stream
 
-_HOMES = {"run": "running", "Result": "result"}
+_HOMES = {"run": "running", "stream": "running", "Result": "result"}
 
 
 def __getattr__(name: str) -> Any:

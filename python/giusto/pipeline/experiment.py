@@ -15,12 +15,12 @@ import math
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from giusto.errors import InvalidInput
+from giusto.errors import GiustoError, InvalidInput
 from giusto.pipeline.cases import NAME, RESERVED, Value
 from giusto.pipeline.registry import REGISTERED
 
@@ -96,6 +96,21 @@ def require_parameters(name: str, function: Experiment, parameters: list[str]) -
         signature.bind(**dict.fromkeys(parameters))
     except TypeError as error:
         raise InvalidInput("parameters", ", ".join(parameters), f"what {name} needs: {error}") from None
+
+
+def require_cases(name: str, function: Experiment, cases: Iterable[Mapping[str, Value]]) -> None:
+    """Refuse a case that the function's own `check` refuses, if it has one."""
+    check = getattr(function, "check", None)
+    if check is None:
+        return
+    for case in cases:
+        try:
+            check(**case)
+        except GiustoError:
+            raise
+        except Exception as error:  # whatever a check does with values that it did not think of
+            given = " ".join(f"{each}={value}" for each, value in case.items())
+            raise InvalidInput("parameters", given, f"a case of {name}: {said(error)}") from error
 
 
 def run(function: Experiment, case: Mapping[str, Value]) -> Outcome:

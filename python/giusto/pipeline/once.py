@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.delivering import Delivered, delivered
 from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.manifests import dropped
 from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, write_files
@@ -16,7 +17,6 @@ from giusto.pipeline.progress import Steps, Watch
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.files import Inspected, Inspector, record_files
-from giusto.pipeline.tables.silver import Silver, is_copy, silver
 from giusto.pipeline.tables.table import WINDOW_NS, Inputs, Table
 from giusto.pipeline.verdict import Counts, Verdict, summed
 from giusto.pipeline.work import Work
@@ -44,9 +44,12 @@ class Once:
             counts = self.tables(Work(self.spark, self.out.path), files, steps)
             for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
                 self.out.keep(name)
-            seconds = round(time.monotonic() - began_s, 3)
             verdict = audited(
-                self.out, counts, started=started.isoformat(timespec="seconds"), seconds=seconds
+                self.out,
+                counts,
+                dropped=dropped(self.records),
+                started=started.isoformat(timespec="seconds"),
+                seconds=round(time.monotonic() - began_s, 3),
             )
             self.out.keep_verdict(verdict.to_dict())
         return verdict
@@ -56,13 +59,11 @@ class Once:
         steps.next("records")
         rows, bad = self.good_rows(work, files)
         steps.next(DELIVERIES)
-        found = work.do(lambda: silver(rows))
-        work.write(found.deliveries, self.out.new(DELIVERIES))
-        deliveries = self.spark.read.parquet(str(self.out.new(DELIVERIES)))
-        inputs = Inputs(deliveries, found.hops, bronze.facts(self.spark, self.records), self.window_ns)
+        done = delivered(work, rows, self.out.new(DELIVERIES))
+        inputs = done.inputs(bronze.facts(self.spark, self.records), self.window_ns)
         work.all(partial(self.write_table, work, table, inputs, steps) for table in TABLES)
         steps.next("verdict")
-        return self.counts(work, files, bad, found, deliveries)
+        return self.counts(work, files, bad, done)
 
     def good_rows(self, work: Work, files: Inspected) -> tuple[DataFrame, dict[str, int]]:
         """Rows against which there is no reason; the others are written, and counted by their reasons."""
@@ -79,18 +80,13 @@ class Once:
         steps.next(table.name)
         work.write(table.of(inputs), self.out.new(table.name), files=1)
 
-    def counts(
-        self, work: Work, files: Inspected, bad: dict[str, int], found: Silver, deliveries: DataFrame
-    ) -> Counts:
+    def counts(self, work: Work, files: Inspected, bad: dict[str, int], done: Delivered) -> Counts:
         """How many rows went where."""
         left_out = summed((file.reason, file.rows or 0) for file in files.bad)
-        parts = work.do(lambda: deliveries.selectExpr("sum(records)").first())[0] or 0
-        copies = work.do(lambda: found.hops.filter(is_copy()).count())
         return Counts(
             records=sum(file.rows for file in files.good) + sum(left_out.values()),
-            used=int(parts) + int(copies),
-            duplicates=work.do(found.duplicates.count),
+            used=done.used(work),
+            duplicates=done.duplicates(work),
             quarantined=summed([*bad.items(), *left_out.items()]),
             quarantined_files=summed((file.reason, 1) for file in files.bad),
-            dropped=dropped(self.records),
         )

@@ -77,7 +77,6 @@ class Counts:
     pending: int = 0
     quarantined: dict[str, int] = field(default_factory=dict)
     quarantined_files: dict[str, int] = field(default_factory=dict)
-    dropped: dict[str, int] = field(default_factory=dict)
 
 
 def judged(

@@ -33,7 +33,9 @@ class Work:
         """The rows of a table as Parquet; in so many files, if told."""
         with self.explained():
             self.spark.sparkContext.addJobTag(self.tag)  # of this thread
-            (frame if files is None else frame.coalesce(files)).write.mode("overwrite").parquet(str(folder))
+            (frame if files is None else frame.repartition(files)).write.mode("overwrite").parquet(
+                str(folder)
+            )
 
     def do(self, job: Callable[[], Any]) -> Any:
         """Another job."""

@@ -12,7 +12,7 @@ from giusto.report.wording import count, percent, rounded
 
 COLUMNS = (
     "run", "topic", "publisher", "subscriber", "subscription", "deliveries", "with_bound", "violations",
-    "uncertain", "misses", "largest_ns", "bound_ns", "largest_ratio", "verdict",
+    "uncertain", "misses", "lost", "largest_ns", "bound_ns", "largest_ratio", "verdict",
 )  # fmt: skip
 MOST = 60
 ORDER = {"violated": 0, "uncertain": 1}
@@ -32,8 +32,9 @@ def section(rows: list[Row]) -> Markup:
         Column("bound", lambda row: rounded(row["bound_ns"]), lambda row: row["bound_ns"] or 0),
         Column("longest of the bound", used, lambda row: row["largest_ratio"] or 0, wide=True),
         Column("violations", violations, lambda row: row["violations"]),
+        Column("lost", lambda row: count(row["lost"]), lambda row: row["lost"] or 0),
         Column("deadlines missed", lambda row: count(row["misses"]), lambda row: row["misses"] or 0),
-        Column("verdict", lambda row: badge(str(row["verdict"]))),
+        Column("verdict", lambda row: badge(said(row))),
     ]
     return joined([more, table(columns, shown, "Contracts, nearest to their bounds first")])
 
@@ -44,11 +45,16 @@ def badness(row: Row) -> tuple[Any, ...]:
     return ORDER.get(row["verdict"], 2), -(row["largest_ratio"] or 0), -(row["misses"] or 0), *names
 
 
+def said(row: Row) -> str:
+    """The verdict on a contract; a deadline alone promises nothing."""
+    return str(row["verdict"]) if row["largest_ratio"] is not None else "no bound"
+
+
 def used(row: Row) -> Markup:
     """A bar and its figure; a contract without a bound has a deadline alone."""
     ratio = row["largest_ratio"]
     if ratio is None:
-        return element("span", "a deadline, no bound", class_="quiet")
+        return element("span", "has a deadline alone", class_="quiet")
     kind = "bad" if row["violations"] else "warn" if row["uncertain"] else "good"
     words = f"the longest took {percent(ratio)} of its bound"
     return gauge(bar(ratio, words, kind), percent(ratio))

@@ -13,7 +13,7 @@ from giusto.report.wording import count, number, percent, rounded
 
 LINK = ("run", "source", "target")
 LINK_COLUMNS = (*LINK, "count", "mean_ns_per_kb", "variance", "normal", "least_ns")
-FLOW_COLUMNS = ("run", "publisher", "topic", "rho_hz", "sigma_messages", "broken", "count")
+FLOW_COLUMNS = ("run", "publisher", "topic", "rho_hz", "sigma_messages", "offered", "broken", "count")
 QUANTUM_COLUMNS = ("node", "size_class", "fan_out", "count", "mean_ns", "p50_ns", "p99_ns", "max_ns")
 FLOW = ("run", "publisher", "topic")
 MOST = 30
@@ -59,6 +59,7 @@ def flows(rows: list[Row]) -> Markup:
         Column("flow", lambda row: key(row, runs)),
         Column("messages", lambda row: count(row["count"]), lambda row: row["count"]),
         Column("closer than offered", lambda row: count(row["broken"]), lambda row: row["broken"]),
+        Column("burst at the rate offered", lambda row: row["offered"]),
         Column("largest burst beyond a rate", lambda row: ladder(row["steps"])),
     ]
     return joined([more, table(columns, shown, "Flows, those that broke their offers first")])
@@ -71,23 +72,28 @@ def bursts(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def _flow(rows: list[Row]) -> dict[str, Any]:
-    steps = [(row["rho_hz"], row["sigma_messages"]) for row in rows if row["sigma_messages"] is not None]
+    told = [row for row in rows if row["sigma_messages"] is not None]
     return {
         **{part: rows[0][part] for part in FLOW},
         "count": max(row["count"] or 0 for row in rows),
         "broken": max(row["broken"] or 0 for row in rows),
-        "steps": steps,
+        "offered": next((step(row) for row in told if row["offered"]), "nothing"),
+        "steps": [step(row) for row in told if not row["offered"]],
     }
 
 
-def ladder(steps: list[tuple[float, float]], most: int = 4) -> Markup:
+def step(row: Row) -> str:
+    """A rate, and the largest burst beyond it."""
+    return f"{number(row['sigma_messages'])} at {number(row['rho_hz'])}/s"
+
+
+def ladder(steps: list[str], most: int = 4) -> Markup:
     """Some of the rates with their bursts, the first and the last among them."""
     if not steps:
         return element("span", "not known", class_="quiet")
     last = len(steps) - 1
     places = sorted({round(last * place / max(1, most - 1)) for place in range(most)})
-    shown = (f"{number(steps[place][1])} at {number(steps[place][0])}/s" for place in places)
-    return joined(element("span", text, class_="step") for text in shown)
+    return joined(element("span", steps[place], class_="step") for place in places)
 
 
 def quanta(rows: list[Row]) -> Markup:
@@ -111,7 +117,7 @@ def quanta(rows: list[Row]) -> Markup:
 
 def size(upto: object) -> str:
     """A class of sizes."""
-    return f"{count(upto)} B" if isinstance(upto, int | float) else str(upto)
+    return f"up to {count(upto)} B" if isinstance(upto, int | float) else str(upto)
 
 
 def p99(row: Row, longest: int) -> Markup:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from giusto.report import (
     basis,
@@ -23,51 +24,53 @@ from giusto.report import (
     shares,
     verdict,
     violations,
-)  # fmt: skip
+)
 from giusto.report.markup import Markup, element, joined, name, paragraph
 from giusto.report.reading import Absent, Tables
 from giusto.report.table import Row
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 HERE = Path(__file__).parent
-LATENCY_COLUMNS = (
-    *series.KEYS, "window_start_ns", "count", "max_ns", "histogram", "bound_ns", "deadline_ns",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, the table below it, and how its rows are drawn; an optional one may be left out."""
+    """A heading, the table below it, and how that is drawn; an optional one may be left out."""
 
     anchor: str
     title: str
     table: str
     columns: Sequence[str]
-    draw: Callable[[list[Row]], Markup]
+    draw: Callable[[pa.Table], Markup]
     optional: bool = False
 
     def body(self, tables: Tables) -> Markup:
         """Raises `Absent`."""
-        return self.draw(tables.read(self.table, self.columns).to_pylist())
+        return self.draw(tables.read(self.table, self.columns))
 
 
-class Latencies(Section):
-    """The one table that is too large to be read as rows."""
+def by_rows(draw: Callable[[list[Row]], Markup]) -> Callable[[pa.Table], Markup]:
+    """For tables that are small enough to be read as rows."""
+    return lambda table: draw(table.to_pylist())
 
-    def body(self, tables: Tables) -> Markup:
-        found, total = series.chosen(tables.read(self.table, self.columns))
-        return latency.section(found, total)
+
+def latencies(table: pa.Table) -> Markup:
+    """For a table that may not be."""
+    return latency.section(*series.chosen(table))
 
 
 SECTIONS = (
-    Section("contracts", "Contracts", "contract_audit", contracts.COLUMNS, contracts.section),
+    Section("contracts", "Contracts", "contract_audit", contracts.COLUMNS, by_rows(contracts.section)),
     Section("violations", "Violations", "violations", violations.COLUMNS, violations.section),
-    Latencies("latency", "Latency", "topic_latency", LATENCY_COLUMNS, lambda _: Markup()),
-    Section("losses", "Losses", "losses", losses.COLUMNS, losses.section),
-    Section("shares", "Shares of the processor", "shares", shares.COLUMNS, shares.section),
-    Section("earnings", "Earnings", "earnings", earnings.COLUMNS, earnings.section),
-    Section("links", "Links", "link_model", models.LINK_COLUMNS, models.links, optional=True),
-    Section("arrivals", "Arrivals", "arrival_envelope", models.FLOW_COLUMNS, models.flows, optional=True),
-    Section("service", "Service times", "quantum", models.QUANTUM_COLUMNS, models.quanta, optional=True),
+    Section("latency", "Latency", "topic_latency", series.COLUMNS, latencies),
+    Section("losses", "Losses", "losses", losses.COLUMNS, by_rows(losses.section)),
+    Section("shares", "Shares of the processor", "shares", shares.COLUMNS, by_rows(shares.section)),
+    Section("earnings", "Earnings", "earnings", earnings.COLUMNS, by_rows(earnings.section)),
+    Section("links", "Links", "link_model", models.LINK_COLUMNS, by_rows(models.links), True),
+    Section("arrivals", "Arrivals", "arrival_envelope", models.FLOW_COLUMNS, by_rows(models.flows), True),
+    Section("service", "Service times", "quantum", models.QUANTUM_COLUMNS, by_rows(models.quanta), True),
 )
 
 

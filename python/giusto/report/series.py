@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KEYS = ("run", "topic", "subscriber", "subscription")
+COLUMNS = (*KEYS, "window_start_ns", "count", "max_ns", "histogram", "bound_ns", "deadline_ns")
 MOST = 12
 MOST_POINTS = 100
 

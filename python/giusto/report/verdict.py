@@ -18,30 +18,43 @@ WORDS = {
 
 
 def kind(found: Mapping[str, Any]) -> str:
-    """One word for it."""
+    """One word for it. Without a bound there was nothing to hold, whatever became of the deadlines."""
     if found.get("violations"):
         return "violated"
     if found.get("uncertain"):
         return "uncertain"
-    return "held" if found.get("contracts") else "unpromised"
+    return "unpromised" if found.get("largest_ratio") is None else "held"
 
 
 def sentence(found: Mapping[str, Any]) -> str:
     """What the word means, with its figures."""
     deliveries = counted(found.get("deliveries") or 0, "delivery", "deliveries")
-    contracts = counted(found.get("contracts") or 0, "contract")
     said = kind(found)
     if said == "unpromised":
-        return f"{deliveries}, none of them under a contract, so there was no bound to break."
-    ratio = found.get("largest_ratio")
-    largest = "" if ratio is None else f"; largest observed/bound {percent(ratio)}"
-    broken = counted(found.get("violations") or 0, "violation")
+        return f"{deliveries}{unbound(found)}."
     doubt = found.get("uncertain") or 0
+    parts = [f"largest observed/bound {percent(found.get('largest_ratio'))}", *missed(found)]
+    contracts = counted(found.get("contracts") or 0, "contract")
     if said == "uncertain":
-        words = f"{count(doubt)} of {deliveries} were over their bound, by less than the clocks may be apart"
-        return f"{words}; {contracts}, 0 violations{largest}."
+        over = f"{count(doubt)} of {deliveries} were over their bound, by less than the clocks may be apart"
+        return "; ".join([over, f"{contracts}, 0 violations", *parts]) + "."
     unsure = f", {count(doubt)} uncertain" if doubt else ""
-    return f"{deliveries} under {contracts}, {broken}{unsure}{largest}."
+    broken = counted(found.get("violations") or 0, "violation")
+    return "; ".join([f"{deliveries} under {contracts}, {broken}{unsure}", *parts]) + "."
+
+
+def unbound(found: Mapping[str, Any]) -> str:
+    """Why nothing was promised."""
+    contracts = found.get("contracts") or 0
+    if not contracts:
+        return ", none of them under a contract, so there was no bound to break"
+    late = counted(found.get("misses") or 0, "deadline")
+    return f" under {counted(contracts, 'contract')} with a deadline and without a bound; {late} missed"
+
+
+def missed(found: Mapping[str, Any]) -> list[str]:
+    """Deadlines, if some were missed."""
+    return [f"{counted(found['misses'], 'deadline')} missed"] if found.get("misses") else []
 
 
 def banner(found: Mapping[str, Any]) -> Markup:
@@ -73,7 +86,7 @@ def tiles(found: Mapping[str, Any]) -> Markup:
         ("deadlines missed", count(found.get("misses"))),
         ("lost or turned away", count(lost)),
     ]
-    pairs = (element("div", element("dd", value), element("dt", name)) for name, value in figures)
+    pairs = (element("div", element("dt", name), element("dd", value)) for name, value in figures)
     return element("dl", *pairs, class_="tiles")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from giusto.report.bar import gauge, stacked
 from giusto.report.markup import Markup, element, joined, paragraph
 from giusto.report.table import Column, Row, key, several, table
 from giusto.report.wording import count, percent, rounded, span
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PARTS = {
     "network_in_ns": "to the broker",
@@ -21,42 +24,38 @@ COLUMNS = (
     "bound_ns", "over_ns", *PARTS,
 )  # fmt: skip
 MOST = 200
+ORDER = [("over_ns", "descending")] + [
+    (name, "ascending") for name in ("t_sent_ns", "sequence", "run", "topic", "publisher", "subscriber")
+]
 
 
-def section(rows: list[Row]) -> Markup:
+def section(found: pa.Table) -> Markup:
     """The farthest beyond their bounds first."""
-    if not rows:
+    if not len(found):
         return paragraph("No delivery was later than its bound.", class_="nothing")
-    rows = sorted(rows, key=badness)
-    shown, more, runs, start_ns = rows[:MOST], Markup(), several(rows), earliest(rows)
-    if len(rows) > MOST:
-        text = f"The {MOST} farthest beyond their bounds are shown; there are {count(len(rows) - MOST)} more."
+    start_ns, rows, more = earliest_ns(found), found.sort_by(ORDER).slice(0, MOST).to_pylist(), Markup()
+    if len(found) > MOST:
+        left = count(len(found) - MOST)
+        text = f"The {MOST} farthest beyond their bounds are shown; there are {left} more."
         more = paragraph(text, class_="more")
+    runs = several(rows)
     columns = [
         Column("delivery", lambda row: key(row, runs, f" · message {row['sequence']}")),
-        Column("after", lambda row: rounded(sent(row) - start_ns), sent),
+        Column("after", lambda row: rounded(row["t_sent_ns"] - start_ns), lambda row: row["t_sent_ns"]),
         Column("took", lambda row: rounded(row["observed_ns"]), lambda row: row["observed_ns"]),
         Column("bound", lambda row: rounded(row["bound_ns"]), lambda row: row["bound_ns"]),
         Column("over by", lambda row: rounded(row["over_ns"]), lambda row: row["over_ns"]),
         Column("where the time went", where, lambda row: row["observed_ns"], wide=True),
     ]
     caption = "Violations; “after” counts from the first of them"
-    return joined([more, legend(), table(columns, shown, caption)])
+    return joined([more, legend(), table(columns, rows, caption)])
 
 
-def earliest(rows: list[Row]) -> int:
+def earliest_ns(found: pa.Table) -> int:
     """When the first was sent."""
-    return min(sent(row) for row in rows)
+    import pyarrow.compute as pc
 
-
-def sent(row: Row) -> int:
-    return int(row["t_sent_ns"] or 0)
-
-
-def badness(row: Row) -> tuple[Any, ...]:
-    """What to sort by, worst first."""
-    names = (str(row[name]) for name in ("run", "topic", "publisher", "subscriber", "subscription"))
-    return -(row["over_ns"] or 0), sent(row), row["sequence"] or 0, *names
+    return int(pc.min(found["t_sent_ns"]).as_py())
 
 
 def where(row: Row) -> Markup:

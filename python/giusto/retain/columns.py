@@ -20,6 +20,7 @@ def kept() -> pa.Schema:
     """What a block holds; attributes as the block of bytes that they are on the wire."""
     import pyarrow as pa
 
+    # All of them can be null to Arrow, as Spark's columns can: it compares the two.
     fields = [
         ("topic", pa.string()),
         ("publisher", pa.string()),
@@ -31,7 +32,7 @@ def kept() -> pa.Schema:
         ("attributes", pa.binary()),
         ("payload", pa.binary()),
     ]
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in fields])
+    return pa.schema(fields)
 
 
 @cache
@@ -39,8 +40,7 @@ def fetched() -> pa.Schema:
     """The same with what the block says of its rows: where they are, and when by the wall clock."""
     import pyarrow as pa
 
-    before = pa.field(POSITION, pa.int64(), nullable=False)
-    at = pa.field(RECEIVED_AT, pa.timestamp("us", tz="UTC"), nullable=False)
+    before, at = pa.field(POSITION, pa.int64()), pa.field(RECEIVED_AT, pa.timestamp("us", tz="UTC"))
     return pa.schema([before, *kept(), at])
 
 
@@ -56,7 +56,7 @@ def rows_of(messages: Sequence[_core.Message]) -> pa.RecordBatch:
         pa.array([one.intended_ns for one in messages], pa.int64()),
         pa.array([one.sent_ns for one in messages], pa.int64()),
         pa.array([one.received_ns for one in messages], pa.int64()),
-        pa.array([attributes_block(one.attributes) for one in messages], pa.binary()),
+        pa.array([one.attribute_block for one in messages], pa.binary()),
         pa.array([one.payload for one in messages], pa.binary()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=kept())

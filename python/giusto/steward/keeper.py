@@ -1,15 +1,17 @@
 """Retained topics: everything that a pattern covers is appended to its log, in the order in which it comes.
 
 The keeper is a subscriber like any other. What its queue at the broker or its inbox does not take is lost to
-the log, counted and said; nothing that is published waits for it.
+the log, counted and said; nothing that is published waits for it. One thread reads and one writes, so that
+the broker's queue is emptied also while rows are made and written.
 """
 
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from giusto import _core
 from giusto.client import Bus, Subscription
@@ -17,10 +19,14 @@ from giusto.errors import Closed, TimedOut
 from giusto.retain import columns
 from giusto.retain.log import Log
 
-QUEUE = 1 << 18
-TAKE = 1_024
+INBOX = 1 << 16
+TAKE = 8_192
+LISTS = 8
+"""Of at most `TAKE` messages, between reading and writing."""
 BLOCK_ROWS = 8_192
-BLOCK_BYTES = 512 * 1_024
+BLOCK_BYTES = 400_000
+ROW_BYTES = 100
+"""What a row takes beside its payload and its attributes, about."""
 LINGER_NS = 20_000_000
 """A block waits this long for more rows: blocks of one row would take ten times the room and time."""
 PAUSE = "50ms"
@@ -29,11 +35,10 @@ _log = logging.getLogger("giusto.steward")
 
 
 class Gathering:
-    """Messages that become the next block; `now_ns` is of the monotonic clock."""
+    """Messages that become the next blocks; `now_ns` is of the monotonic clock."""
 
     def __init__(self) -> None:
         self.messages: list[_core.Message] = []
-        self._bytes = 0
         self._since_ns = 0
 
     def add(self, messages: Sequence[_core.Message], now_ns: int) -> None:
@@ -41,16 +46,18 @@ class Gathering:
         if not self.messages:
             self._since_ns = now_ns
         self.messages += messages
-        self._bytes += sum(len(one.payload) for one in messages)
 
     def is_due(self, now_ns: int) -> bool:
         """Whether it has to be written now."""
-        is_large = len(self.messages) >= BLOCK_ROWS or self._bytes >= BLOCK_BYTES
-        return bool(self.messages) and (is_large or now_ns - self._since_ns >= LINGER_NS)
+        return bool(self.messages) and (len(self.messages) >= TAKE or not self.rest_ns(now_ns))
+
+    def rest_ns(self, now_ns: int) -> int:
+        """For how long it can wait for more."""
+        return max(0, self._since_ns + LINGER_NS - now_ns)
 
     def take(self) -> list[_core.Message]:
         """All of it; the next block begins."""
-        taken, self.messages, self._bytes = self.messages, [], 0
+        taken, self.messages = self.messages, []
         return taken
 
 
@@ -64,7 +71,11 @@ class Keeper:
         self._synced_ns = 0
         self._lost_told = 0
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"giusto-keeper {log.pattern}", daemon=True)
+        self._came: queue.Queue[list[_core.Message] | None] = queue.Queue(LISTS)
+        self._threads = [
+            threading.Thread(target=target, name=f"giusto-keeper {log.pattern}", daemon=True)
+            for target in (self._read, self._write)
+        ]
         self._subscription: Subscription | None = None
 
     @property
@@ -86,8 +97,9 @@ class Keeper:
 
     def begin(self, bus: Bus) -> None:
         """Subscribe; from now on everything is kept."""
-        self._subscription = bus.subscribe(self.log.pattern, queue=QUEUE)
-        self._thread.start()
+        self._subscription = bus.subscribe(self.log.pattern, queue=INBOX)
+        for thread in self._threads:
+            thread.start()
 
     def tend(self) -> None:
         """Trim, write to disk, and say what was lost."""
@@ -103,35 +115,58 @@ class Keeper:
     def end(self) -> None:
         """Append what came and close the log."""
         self._ending.set()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
         self.log.close()
 
-    def _run(self) -> None:
+    def _read(self) -> None:
+        """Take what comes until the end; `None` is the end for the other thread."""
         assert self._subscription is not None
-        gathering = Gathering()
         while not self._ending.is_set():
-            gathering.add(self._received(self._subscription, waiting=not gathering.messages), _now_ns())
-            if gathering.is_due(_now_ns()):
-                self._append(gathering.take())
-        gathering.add(self._subscription._take_many(QUEUE), _now_ns())
-        self._append(gathering.take())
+            try:
+                self._came.put(self._subscription.receive_many(TAKE, PAUSE))
+            except TimedOut:
+                continue
+            except Closed:
+                # It is being restored.
+                self._ending.wait(0.05)
+        self._came.put(self._subscription._take_many(INBOX))
+        self._came.put(None)
 
-    def _received(self, subscription: Subscription, *, waiting: bool) -> list[_core.Message]:
-        """What is there, or comes soon; nothing if the connection is lost, as it is being restored."""
+    def _write(self) -> None:
+        gathering = Gathering()
+        is_over = False
+        while not is_over:
+            came = self._next(gathering)
+            is_over = came is None
+            gathering.add(came or [], _now_ns())
+            if is_over or gathering.is_due(_now_ns()):
+                self._append(gathering.take())
+
+    def _next(self, gathering: Gathering) -> list[_core.Message] | None:
+        """What came, waiting for it no longer than what was gathered can wait."""
         try:
-            return subscription.receive_many(TAKE, PAUSE if waiting else f"{LINGER_NS}ns")
-        except TimedOut:
-            return []
-        except Closed:
-            self._ending.wait(0.05)
+            return self._came.get(timeout=gathering.rest_ns(_now_ns()) / 1e9 if gathering.messages else None)
+        except queue.Empty:
             return []
 
     def _append(self, messages: list[_core.Message]) -> None:
-        for start in range(0, len(messages), BLOCK_ROWS):
-            rows = columns.rows_of(messages[start : start + BLOCK_ROWS])
-            self.log.append(rows, time.time_ns(), time.time_ns() - _now_ns())
+        for several in blocks(messages):
+            self.log.append(columns.rows_of(several), time.time_ns(), time.time_ns() - _now_ns())
         if messages:
             self.log.trim(time.time_ns())
+
+
+def blocks(messages: Sequence[_core.Message]) -> Iterator[Sequence[_core.Message]]:
+    """Messages in portions that make one block each: so large that few of them fit into one answer."""
+    start = size = 0
+    for at, one in enumerate(messages):
+        size += ROW_BYTES + len(one.payload)
+        if size >= BLOCK_BYTES or at + 1 - start >= BLOCK_ROWS:
+            yield messages[start : at + 1]
+            start, size = at + 1, 0
+    if start < len(messages):
+        yield messages[start:]
 
 
 def _now_ns() -> int:

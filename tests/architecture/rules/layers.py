@@ -2,10 +2,10 @@
 
     cli → dashboard | papers | report | testing → aio | grm | node | overlay | pipeline | steward
         → broker | client | planning | sim → guarantee | retain
-        → record | config | contract | message | models | protocol → _build → errors | _core
+        → record | trace | config | contract | message | models | protocol → _build → errors | _core
 
-Neighbours of one layer do not import each other, except among the plain values (`record`,
-`config`, `contract`, `message`, `models`, `protocol`) and at the very bottom. The package itself, `giusto`, is the
+Neighbours of one layer do not import each other, except among the plain values (`record`, `trace`, `config`,
+`contract`, `message`, `models`, `protocol`) and at the very bottom. The package itself, `giusto`, is the
 front of the house: it may import anything, and nothing may import it.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 LAYERS: list[set[str]] = [
     {"errors", "_core"},
     {"_build"},
-    {"record", "config", "contract", "message", "models", "protocol"},
+    {"record", "trace", "config", "contract", "message", "models", "protocol"},
     {"guarantee", "retain"},
     {"broker", "client", "planning", "sim"},
     {"aio", "grm", "node", "overlay", "pipeline", "steward"},

@@ -20,6 +20,8 @@ from giusto.pipeline.experiment import Outcome
 from giusto.pipeline.folder import Folder
 from giusto.pipeline.sweep import Progress
 
+PAPER = "giusto.papers:case"
+
 
 def row(
     policy: str, result: str, mean: float | None, half_width: float | None, count: int = 20
@@ -149,6 +151,17 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
             "--param = polcy: expected one that waiting takes",
         ),
         (["run", "waiting", "--seeds", "0", "--out", "x"], "--seeds = 0: expected a whole number from 1"),
+        (["run", "waiting", "-p", "policy=nope", "--out", "x"], "policy = nope: expected"),
+        (["run", "waiting", "-p", "load=much", "--out", "x"], "load = much: expected a number above 0"),
+        (["run", PAPER, "-p", "paper=nope", "--out", "x"], "paper = nope: expected one of mtep, rtmb, tempo"),
+        (
+            ["run", PAPER, "-p", "paper=mtep", "-p", "policy=mtep,edf", "--out", "x"],
+            "--policy = edf: expected one of mtep, fifo, priority, lrt",
+        ),
+        (
+            ["run", PAPER, "-p", "paper=tempo", "-p", "contention=1,0", "--out", "x"],
+            "--contention = 0: expected a whole number from 1 to 100",
+        ),
         (["show", "nowhere"], "--out = nowhere: expected a folder with a sweep in it"),
         (["show", "nowhere", "--failures"], "--out = nowhere: expected a folder with a sweep in it"),
     ],

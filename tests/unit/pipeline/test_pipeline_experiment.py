@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from giusto.errors import InvalidInput
-from giusto.pipeline.experiment import find, require_parameters, run
+from giusto.pipeline.experiment import declared, find, require_cases, require_parameters, run
 from giusto.pipeline.fingerprint import digest, fingerprint
 from giusto.pipeline.waiting import waiting
 
@@ -52,6 +52,27 @@ def test_parameters_are_those_of_the_function() -> None:
     with pytest.raises(InvalidInput, match="missing a required argument: 'rate'"):
         require_parameters("f", lambda rate, seed: {}, ["seed"])
     require_parameters("f", lambda **anything: {}, ["seed"])
+
+
+def test_a_check_is_asked_about_every_case() -> None:
+    def checked(rate: int) -> dict[str, float]:
+        raise AssertionError("not run")
+
+    asked: list[int] = []
+
+    def check(rate: int) -> None:
+        asked.append(rate)
+        if rate > 2:
+            raise ArithmeticError("too quick")
+
+    require_cases("f", checked, [{"rate": 9}])
+    declared(check=check)(checked)
+    require_cases("f", checked, [{"rate": 1}, {"rate": 2}])
+    assert asked == [1, 2]
+    with pytest.raises(
+        InvalidInput, match="parameters = rate=3: expected a case of f: ArithmeticError: too quick"
+    ):
+        require_cases("f", checked, [{"rate": 1}, {"rate": 3}])
 
 
 def test_numbers_of_any_kind_are_floats_and_none_is_no_value() -> None:

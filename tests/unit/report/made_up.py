@@ -49,7 +49,7 @@ def audit(flow: tuple[Any, ...], largest: int, deliveries: int) -> dict[str, Any
         "run": "ward-3", "topic": topic, "publisher": publisher, "subscriber": subscriber, "subscription": 1,
         "deliveries": deliveries, "with_bound": deliveries if bound else 0,
         "violations": (largest - bound) // MS if ratio and ratio > 1 else 0, "uncertain": 0,
-        "misses": 0 if deadline is None or largest < deadline else 2, "largest_ns": largest,
+        "misses": 0 if deadline is None or largest < deadline else 2, "lost": 0, "largest_ns": largest,
         "bound_ns": bound, "largest_ratio": ratio, "verdict": "violated" if ratio and ratio > 1 else "held",
     }  # fmt: skip
 
@@ -101,8 +101,8 @@ def others() -> dict[str, Rows]:
     ]  # fmt: skip
     envelopes = [
         {"run": "ward-3", "publisher": who, "topic": topic, "rho_hz": rate, "rho_bps": rate * 128,
-         "sigma_messages": max(1.0, burst * 100 / rate), "sigma_bytes": 128.0, "offered_sigma": 1.0,
-         "offered_rho": 500.0, "broken": broken, "count": 5_000, "since_ns": START,
+         "sigma_messages": max(1.0, burst * 100 / rate), "sigma_bytes": 128.0, "offered": rate == 500,
+         "broken": broken, "count": 5_000, "since_ns": START,
          "until_ns": START + SECOND}
         for topic, who, burst, broken in (
             ("ward/3/alarm", "monitor", 1, 0), ("ward/3/images", "scanner", 900, 48_211)

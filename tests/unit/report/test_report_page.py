@@ -38,6 +38,7 @@ def test_the_page_opens_with_the_verdict_and_has_every_section(tmp_path: Path) -
     assert "1 file set aside: truncated (they end too early)" in text
     assert "3 records set aside: received before sent" in text
     assert "bound 20 ms" in text
+    assert "180 at 500/s 900 at 100/s 450 at 200/s 90 at 1,000/s 45 at 2,000/s" in text
     assert "48,211 policed: its publisher sent more than it had offered" in text
 
 
@@ -123,7 +124,7 @@ def test_a_table_without_files_has_no_rows(tmp_path: Path) -> None:
 
 def test_tables_without_rows_are_said_in_words(tmp_path: Path) -> None:
     nothing = {name: [] for name in tables(1)}
-    page = made(tmp_path / "tables", nothing, {**verdict(tables(1)), "contracts": 0, "deliveries": 0})
+    page = made(tmp_path / "tables", nothing, {**verdict(nothing), "deliveries": 0})
     text = plain(page)
     assert "No promises. 0 deliveries, none of them under a contract" in text
     assert text.count("Nothing was") >= 3

@@ -58,7 +58,7 @@ impl Engine {
         let output = policy.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
         let id = ClientId(bounded("clients", self.tables.clients.next())?);
         if let Some(records) = &mut self.records {
-            records.publisher.set(id.0, name)?;
+            records.name_publisher(id.0, name)?;
         }
         let (flows, subscriptions) = (Vec::new(), Vec::new());
         let entry = Client {
@@ -94,7 +94,7 @@ impl Engine {
         let id = TopicId(bounded("topics", self.tables.topics.next())?);
         self.stages.of(Class::Rest).check(id, &share)?;
         if let Some(records) = &mut self.records {
-            records.topic.set(id.0, name)?;
+            records.topics.set(id.0, name.into())?;
         }
         self.matcher.add_topic(id, name)?;
         self.stages.of(Class::Rest).allot(id, &share);

@@ -25,6 +25,10 @@ impl<T: Copy + Default> Optional<T> {
         self.values.push(value.unwrap_or_default());
     }
 
+    pub(super) fn with_capacity(rows: usize) -> Self {
+        Self { values: Vec::with_capacity(rows), valid: Vec::with_capacity(rows.div_ceil(8)), missing: 0 }
+    }
+
     pub(super) fn try_reserve(&mut self, rows: usize) -> bool {
         self.values.try_reserve_exact(rows).is_ok() && self.valid.try_reserve_exact(rows.div_ceil(8)).is_ok()
     }
@@ -46,6 +50,29 @@ impl<T: Copy + Default> Optional<T> {
     /// Values, bits, and how many values are missing.
     pub fn into_parts(self) -> (Vec<T>, Vec<u8>, usize) {
         (self.values, self.valid, self.missing)
+    }
+}
+
+impl<T: Copy + Default> Extend<Option<T>> for Optional<T> {
+    fn extend<I: IntoIterator<Item = Option<T>>>(&mut self, items: I) {
+        let mut items = items.into_iter();
+        while self.values.len() % 8 != 0 {
+            let Some(item) = items.next() else { return };
+            self.push(item);
+        }
+        let (mut byte, mut there, first) = (0u8, 0, self.values.len());
+        for item in items {
+            byte |= u8::from(item.is_some()) << (self.values.len() % 8);
+            there += usize::from(item.is_some());
+            self.values.push(item.unwrap_or_default());
+            if self.values.len() % 8 == 0 {
+                self.valid.push(std::mem::take(&mut byte));
+            }
+        }
+        if self.values.len() % 8 != 0 {
+            self.valid.push(byte);
+        }
+        self.missing += self.values.len() - first - there;
     }
 }
 

@@ -5,9 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use giusto_core::engine::Counters;
+use giusto_core::engine::{Config, Counters};
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::id::{FlowId, Nanos, SubscriptionId, TopicId};
+use giusto_core::record::Unfolding;
 use giusto_net::clock;
 use giusto_net::hub::{ConnId, Event, Hub, HubConfig};
 use giusto_net::memory::Memory;
@@ -24,7 +25,7 @@ use crate::input::PyShare;
 use crate::matching::parse_filter;
 use crate::number::{id, whole};
 use crate::options::{Options, engine_config};
-use crate::record::Batch;
+use crate::record::{Batch, Drain};
 
 /// Topics whose status is taken at once: the data thread does nothing else meanwhile.
 const TOPICS_AT_ONCE: usize = 64;
@@ -55,9 +56,16 @@ impl Raise for Gone {
 #[pyclass(name = "Door", module = "giusto._core", subclass, frozen)]
 pub(super) struct PyDoor {
     pub(super) place: Place,
+    drain: Option<Drain>,
 }
 
 impl PyDoor {
+    /// A data plane that was made as `config` says.
+    pub(super) fn new(place: Place, config: &Config) -> Self {
+        let unfolding = Unfolding::new(&config.run, &config.node, 0);
+        Self { place, drain: Drain::new(config.record_capacity, unfolding) }
+    }
+
     /// Has something done and waits for what it returns.
     fn ask<R: Send + 'static>(
         &self,
@@ -397,10 +405,19 @@ impl PyDoor {
         views_dict(py, self.ask(py, |hub, _| hub.views())?)
     }
 
-    /// The records since the last drain; None if none are kept.
+    /// The records since the last drain, also what was left when the data thread stopped; None if none are kept.
     fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let batch = self.ask(py, |hub, _| hub.drain_records())?;
-        batch.map(Batch::new).transpose().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        let Some(drain) = &self.drain else { return Ok(None) };
+        let (buffer, portions) = (py.detach(|| drain.buffer()), drain.portions());
+        let swapped = self.ask(py, move |hub, _| portions.put_down(hub.swap_records(buffer)));
+        match &self.place {
+            Place::Thread(server) if server.is_over() => {
+                drain.portions().put_down(server.take_last_records());
+            }
+            _ => swapped?,
+        }
+        let batch = py.detach(|| drain.batch());
+        batch.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 }
 

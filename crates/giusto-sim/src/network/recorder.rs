@@ -103,6 +103,7 @@ fn record(
         topic: TopicId(publisher.topic),
         publisher: ClientId(message.publisher),
         subscriber: seeker.map(|seeker| SubscriptionId(seeker.number)),
+        subscription: seeker.map(|seeker| seeker.number),
         sequence: message.sequence,
         size_bytes: message.size_bytes,
         priority: message.priority,

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +45,22 @@ def run(
     window: Annotated[
         str, typer.Option("--window", metavar="TIME", help="What a row of topic_latency covers.")
     ] = "10s",
+    once: Annotated[
+        bool, typer.Option("--once", help="Take all there is, and end. That is what it does if not told.")
+    ] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Go on with what comes, until Ctrl-C or SIGTERM.")
+    ] = False,
+    delay: Annotated[
+        str,
+        typer.Option("--delay", metavar="TIME", help="Stream: how much later than others rows may come."),
+    ] = "10s",
+    every: Annotated[
+        str, typer.Option("--every", metavar="TIME", help="Stream: how often to look for new files.")
+    ] = "1s",
+    refresh: Annotated[
+        str, typer.Option("--refresh", metavar="TIME", help="Stream: how often to make the tables anew.")
+    ] = "10s",
     master: Master = None,
     conf: Annotated[
         list[str] | None,
@@ -66,12 +86,51 @@ def run(
 
     if records is None:
         raise InvalidInput("--records", "nothing", "the folder that a broker traces to, or a file of records")
+    if once and stream:
+        raise InvalidInput("--stream", "also --once", "one of them")
     settings = chosen(conf or [])
     with watched(live=not as_json) as watch:
-        done = running.run(records, out, master=master, window=window, settings=settings, watch=watch)
+        if stream:
+            running.started(master, settings)  # which has its own way with Ctrl-C
+            with until_told() as ended:
+                done = running.stream(
+                    records,
+                    out,
+                    ended=ended,
+                    master=master,
+                    window=window,
+                    delay=delay,
+                    every=every,
+                    refresh=refresh,
+                    settings=settings,
+                    watch=watch,
+                )
+        else:
+            done = running.run(records, out, master=master, window=window, settings=settings, watch=watch)
     tell(done, as_json=as_json)
     if strict and not done.verdict.held:
         raise typer.Exit(FAILED)
+
+
+@contextmanager
+def until_told() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or SIGTERM sets; a second signal ends at once."""
+    ended = threading.Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in signals}
+
+    def told(number: int, frame: object) -> None:
+        ended.set()
+        for each in signals:
+            signal.signal(each, before[each])
+
+    for number in signals:
+        signal.signal(number, told)
+    try:
+        yield ended
+    finally:
+        for number in signals:
+            signal.signal(number, before[number])
 
 
 def chosen(conf: list[str]) -> dict[str, str]:

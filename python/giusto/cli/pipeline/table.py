@@ -23,6 +23,10 @@ def rows(verdict: Verdict) -> list[tuple[str, str]]:
     ]
     if verdict.dropped:
         found.append(("not traced", counted(verdict.dropped)))
+    if not verdict.complete:
+        late = verdict.quarantined.get("late", 0)
+        told = f"{late:,} records came too late: give a longer --delay, or run with --once"
+        found.append(("not complete", told))
     if verdict.pending:
         found.append(("waiting", f"{verdict.pending:,} records of slices that have not ended"))
     return found

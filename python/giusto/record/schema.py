@@ -1,8 +1,4 @@
-"""The one record of every run, live or simulated: its columns, its version, its batches as Arrow.
-
-`SCHEMA` is the Arrow schema that a batch of this version has. It is made on first use, because
-Arrow is needed by whoever keeps records and by nobody else.
-"""
+"""Which columns a record has, in which version, and how batches of them become Arrow."""
 
 from __future__ import annotations
 
@@ -16,8 +12,6 @@ from giusto.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    SCHEMA: pa.Schema
 
 VERSION = _core.RECORD_VERSION
 VERSION_KEY = b"giusto.record.version"
@@ -62,9 +56,3 @@ def require_version(found: pa.Schema) -> None:
     if version not in map(str, range(1, VERSION + 1)):
         expected = f"1 to {VERSION}: the records were made by another giusto"
         raise InvalidInput("record version", version, expected)
-
-
-def __getattr__(name: str) -> object:
-    if name == "SCHEMA":
-        return schema()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
