@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +40,18 @@ PRESENTING = 0.25
 
 class Ending(Exception):
     """The stream ends; a micro-batch that begins now is for the next time."""
+
+
+@contextmanager
+def quiet_callbacks() -> Iterator[None]:
+    """What a micro-batch raises is raised here; Py4J would print it as well."""
+    log = logging.getLogger("py4j.clientserver")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 @dataclass(slots=True)
@@ -74,16 +89,20 @@ class Stream:
                 self.delay_ns,
             )
             self.require_checkpoint(batches)
-            query = self.start(batches)
-            try:
-                while not ended.is_set():
-                    self.turn(query, batches)
-                    ended.wait(self.every_s)
-                with self.lock:  # not in the middle of a micro-batch
-                    self.is_ending = True
-            finally:
-                query.stop()
+            with quiet_callbacks():
+                self.follow(self.start(batches), batches, ended)
             return self.present(batches)
+
+    def follow(self, query: StreamingQuery, batches: Batches, ended: threading.Event) -> None:
+        """One turn after the other, until the end."""
+        try:
+            while not ended.is_set():
+                self.turn(query, batches)
+                ended.wait(self.every_s)
+            with self.lock:  # not in the middle of a micro-batch
+                self.is_ending = True
+        finally:
+            query.stop()
 
     def turn(self, query: StreamingQuery, batches: Batches) -> None:
         """Let new files in; present if there is something new and the last time is long enough ago."""
@@ -188,11 +207,11 @@ class Stream:
     def require_checkpoint(self, batches: Batches) -> None:
         """Refuse a checkpoint that is not of the query that wrote the state."""
         known, found = batches.state.query, self.query_id()
-        if batches.state.batch >= 0 and known != found:
-            place = self.folder / CHECKPOINT
-            raise InvalidInput(
-                "out", place, f"the checkpoint of query {known}; remove {self.folder} to begin anew"
-            )
+        place = self.folder / CHECKPOINT
+        is_strange = known != found if batches.state.batch >= 0 else any((place / "commits").glob("[0-9]*"))
+        if is_strange:
+            wanted = f"the checkpoint of query {known}, not of {found}; remove {self.folder} to begin anew"
+            raise InvalidInput("out", place, wanted)
 
     def query_id(self) -> str | None:
         """By what Spark knows the query, once it has begun."""
