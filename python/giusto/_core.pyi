@@ -197,6 +197,7 @@ class Columns:
         price: float | None = None,
         penalty: float | None = None,
         outcome: str,
+        subscription: int | None = None,
     ) -> bool: ...
     def drain(self) -> Batch: ...
     def __len__(self) -> int: ...
@@ -210,6 +211,8 @@ class Batch:
     def __len__(self) -> int: ...
     @property
     def dropped(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
@@ -288,6 +291,8 @@ class _LinkOptions(TypedDict, total=False):
     bits_per_s: int | None  # bandwidth
     overhead_bytes: int | None  # bandwidth
     least_bytes: int | None  # bandwidth
+    estimate_mean_ns_per_kb: float | None
+    estimate_deviation_ns_per_kb: float | None
     propagation_ns: int | None
     medium: int | None
     policy: str | Callable[[], Any] | None
@@ -458,6 +463,7 @@ class Engine:
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -544,6 +550,18 @@ class Door:
         burst: int | None = None,
         jitter_ns: int | None = None,
     ) -> int: ...
+    def reoffer(
+        self,
+        conn: int,
+        flow: int,
+        *,
+        max_size_bytes: int | None = None,
+        min_sep_ns: int | None = None,
+        count: int | None = None,
+        period_ns: int | None = None,
+        burst: int | None = None,
+        jitter_ns: int | None = None,
+    ) -> None: ...
     def unadvertise(self, conn: int, flow: int) -> None: ...
     def subscribe(
         self, conn: int, pattern: str, *, filter: Filter | str | None = None, need: Need | None = None
@@ -590,6 +608,7 @@ class Plane(Door):
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -624,6 +643,7 @@ class MemoryPlane(Door):
         epsilon: float | None = None,
         weight: float | None = None,
         record_capacity: int | None = None,
+        record_sampling: int | None = None,
         run: str = "run",
         node: str = "node",
     ) -> Self: ...
@@ -868,6 +888,8 @@ class Message:
     def sequence(self) -> int: ...
     @property
     def attributes(self) -> dict[str, Any]: ...
+    @property
+    def attribute_block(self) -> bytes: ...
 
 @disjoint_base
 class Inbox:

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from giusto import record
@@ -70,17 +68,13 @@ def test_json_has_counters_and_topics_and_follows_the_seed() -> None:
     assert first != told("--seed", "1")
 
 
-@pytest.mark.parametrize("name", ["records.parquet", "records.arrow"])
+@pytest.mark.parametrize("name", ["records.parquet", "records.arrow", "trace"])
 def test_records_are_kept_in_the_one_schema(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     code, _, err = run(WARDS, "--until", "1s", "--records", path)
     assert code == 0
-    if path.suffix == ".parquet":
-        records = pq.read_table(path)
-    else:
-        with pa.memory_map(str(path)) as file:
-            records = pa.ipc.open_file(file).read_all()
-    record.require_version(records.schema)
+    records = record.read(path)
+    assert records.schema.equals(record.SCHEMA)
     assert records.num_rows > 50
     assert err == f"wrote {path}: {records.num_rows:,} records\n"
 
@@ -89,7 +83,11 @@ def test_records_are_kept_in_the_one_schema(tmp_path: Path, name: str) -> None:
     ("words", "complaint"),
     [
         (["absent.toml"], "giusto: scenario = absent.toml: expected a file that can be read"),
-        ([WARDS, "--records", "records.csv"], "giusto: --records = records.csv: expected a name that ends"),
+        ([WARDS, "--records", "records.csv"], "giusto: --records = records.csv: expected a folder, or a"),
+        (
+            ["absent.toml", "--records", "/absent/x.parquet"],
+            "giusto: --records = /absent/x.parquet: expected a file that can be written, in a folder that",
+        ),
         ([WARDS, "--until", "soon"], "giusto: --until = soon: expected a duration with its unit"),
         ([WARDS, "--seed", "-1"], "giusto: --seed = -1: expected"),
     ],
@@ -99,6 +97,17 @@ def test_what_was_called_wrongly_is_said_in_a_line(words: list[str | Path], comp
     assert (code, out) == (2, "")
     assert err.startswith(complaint)
     assert len(err.splitlines()) == 1
+
+
+def test_what_waits_for_ever_is_in_no_topic_and_is_said(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.toml"
+    fault = '[[faults]]\nkind = "link_down"\nlink = "ward-1->hub"\n'
+    cut.write_text(f"{WARDS.read_text('utf-8')}\n{fault}", "utf-8")
+    code, out, err = run(cut, "--until", "2s", "--json")
+    fields = json.loads(out)
+    assert (code, fields["unfinished"] > 0) == (0, True)
+    assert err == f"{fields['unfinished']:,} deliveries never ended, and are in no topic's figures\n"
+    assert fields["ideal"] == fields["unfinished"] + sum(topic["ideal"] for topic in fields["topics"])
 
 
 def test_a_scenario_that_cannot_run_is_refused_with_its_path(tmp_path: Path) -> None:

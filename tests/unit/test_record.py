@@ -82,6 +82,7 @@ def test_what_was_pushed_comes_back_as_rows() -> None:
         "price": 1.5,
         "penalty": 0.25,
         "outcome": "delivered",
+        "subscription": 17,
     }
     names = {"run": "r", "node": "n", "topic": "a/b", "publisher": "p"}
     assert columns.push(**LEAST)
@@ -169,12 +170,24 @@ def test_names_and_columns_that_do_not_exist_are_unknown() -> None:
         _core.Columns(0)
 
 
-def test_records_of_another_version_are_refused() -> None:
-    record.require_version(record.SCHEMA)
+def test_records_of_this_version_and_of_earlier_ones_can_be_read() -> None:
+    for version in range(1, record.VERSION + 1):
+        record.require_version(with_version(str(version)))
+
+
+@pytest.mark.parametrize("version", [str(record.VERSION + 1), "0", "-1", "1.5", "", "new"])
+def test_records_of_a_later_or_impossible_version_are_refused(version: str) -> None:
     with pytest.raises(InvalidInput, match="another giusto"):
-        record.require_version(record.SCHEMA.with_metadata({record.VERSION_KEY: b"99"}))
+        record.require_version(with_version(version))
+
+
+def test_records_without_a_version_are_refused() -> None:
     with pytest.raises(InvalidInput, match="none"):
         record.require_version(record.SCHEMA.remove_metadata())
+
+
+def with_version(version: str) -> pa.Schema:
+    return record.SCHEMA.with_metadata({record.VERSION_KEY: version.encode()})
 
 
 def test_records_do_not_load_arrow_before_it_is_needed() -> None:

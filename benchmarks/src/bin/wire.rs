@@ -149,6 +149,7 @@ fn delivered(sequence: u64) -> Record {
         hop: 0,
         topic: TopicId(0),
         publisher: ClientId(0),
+        subscription: Some(0),
         subscriber: Some(SubscriptionId(0)),
         sequence,
         size_bytes: 128,

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const ORDER: &str = "run node hop topic publisher subscriber sequence size_bytes priority t_intended_ns t_sent_ns \
     t_ingress_ns t_selected_ns t_egress_ns t_received_ns clock_error_ns min_sep_ns deadline_ns bound_ns price \
-    penalty outcome";
+    penalty outcome subscription";
 
 fn record(sequence: u64) -> Record {
     Record {
@@ -19,6 +19,7 @@ fn record(sequence: u64) -> Record {
         topic: TopicId(0),
         publisher: ClientId(0),
         subscriber: Some(SubscriptionId(0)),
+        subscription: Some(0),
         sequence,
         size_bytes: 128,
         priority: 7,
@@ -94,11 +95,11 @@ proptest! {
                 }
                 Step::Push(id, t_egress_ns) => {
                     let subscriber = id.map(SubscriptionId);
-                    let kept = columns.push(&Record { subscriber, t_egress_ns, ..record(pushed) });
+                    let kept = columns.push(&Record { subscriber, subscription: id, t_egress_ns, ..record(pushed) });
                     prop_assert_eq!(kept, expected.len() < capacity);
                     if kept {
                         let name = id.and_then(|id| called.get(&id).cloned());
-                        expected.push((pushed as i64, name, t_egress_ns));
+                        expected.push((pushed as i64, name, id.map(i64::from), t_egress_ns));
                     } else {
                         dropped += 1;
                     }
@@ -107,8 +108,11 @@ proptest! {
                 Step::Drain => {
                     let batch = columns.drain();
                     let rows = sequences(&batch).into_iter().zip(names(&batch, "subscriber"));
-                    let seen: Vec<_> =
-                        rows.zip(optional(&batch, "t_egress_ns")).map(|((n, name), t)| (n, name, t)).collect();
+                    let numbers = optional(&batch, "subscription").into_iter();
+                    let seen: Vec<_> = rows
+                        .zip(numbers.zip(optional(&batch, "t_egress_ns")))
+                        .map(|((n, name), (id, t))| (n, name, id, t))
+                        .collect();
                     prop_assert_eq!(&seen, &expected);
                     prop_assert_eq!((batch.rows, batch.dropped), (expected.len(), dropped));
                     (expected, dropped) = (Vec::new(), 0);

@@ -6,6 +6,7 @@ use giusto_core::engine::{Counters, Engine, Quantum, Step, Views};
 use giusto_core::error::ChangeError;
 use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
+use giusto_core::record::Unfolding;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
@@ -19,7 +20,7 @@ use crate::input::PyShare;
 use crate::matching::{encode, parse_filter};
 use crate::number::{id, instant, whole_or};
 use crate::options::{Options, engine_config};
-use crate::record::Batch;
+use crate::record::{Batch, Drain};
 use delivery::PyDelivery;
 use need::PyNeed;
 use offer::OfferArguments;
@@ -28,6 +29,7 @@ use offer::OfferArguments;
 #[pyclass(name = "Engine", module = "giusto._core")]
 struct PyEngine {
     core: Engine,
+    drain: Option<Drain>,
     frame: Vec<u8>,
     /// The sequence number that the next message published on a flow has, unless told.
     sequences: HashMap<FlowId, u64>,
@@ -41,7 +43,9 @@ impl PyEngine {
         let options = Options::new(options)?;
         let config = engine_config(&options)?;
         options.finish("Engine")?;
+        let drain = Drain::new(config.record_capacity, Unfolding::new(&config.run, &config.node, 0));
         Ok(Self {
+            drain,
             core: Engine::new(config).map_err(Raise::raise)?,
             frame: Vec::new(),
             sequences: HashMap::new(),
@@ -257,8 +261,9 @@ impl PyEngine {
 
     /// The records since the last drain; None if none are kept.
     fn drain_records(&mut self) -> PyResult<Option<Batch>> {
-        let batch = self.core.drain_records().map(Batch::new).transpose();
-        batch.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        let Some(drain) = &self.drain else { return Ok(None) };
+        drain.portions().put_down(self.core.swap_records(drain.buffer()));
+        drain.batch().map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 }
 

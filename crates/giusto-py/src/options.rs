@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use giusto_core::engine::Config;
 use giusto_core::output::{Expiry, Link, Overflow, SPAN_NS_MAX};
-use giusto_core::record::CAPACITY_MAX as RECORDS_MAX;
+use giusto_core::record::{CAPACITY_MAX as RECORDS_MAX, ONE_OF_MAX};
 use giusto_core::store::MESSAGES_MAX;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -80,6 +80,7 @@ pub(crate) fn engine_config(options: &Options<'_>) -> PyResult<Config> {
         expiry: expiry.as_deref().map(Expiry::named).transpose().map_err(Raise::raise)?,
         link,
         record_capacity: options.whole("record_capacity", 0..=RECORDS_MAX, 0)?,
+        record_sampling: options.whole("record_sampling", 1..=ONE_OF_MAX, 1)?,
         run: options.text("run", &default.run)?,
         node: options.text("node", &default.node)?,
     })

@@ -71,8 +71,9 @@ impl PyPlane {
         let options = Options::new(options)?;
         let config = server_config(&options)?;
         options.finish("Plane")?;
+        let engine = config.hub.engine.clone();
         let server = Server::bind(config).map_err(Raise::raise)?;
-        let door = PyClassInitializer::from(PyDoor { place: Place::Thread(server) });
+        let door = PyClassInitializer::from(PyDoor::new(Place::Thread(server), &engine));
         Ok(door.add_subclass(Self { thread_id: OnceLock::new() }))
     }
 
@@ -140,8 +141,10 @@ impl PyMemoryPlane {
         let options = Options::new(options)?;
         let config = hub_config(&options)?;
         options.finish("MemoryPlane")?;
+        let engine = config.engine.clone();
         let memory = Memory::new(Hub::new(config).map_err(Raise::raise)?);
-        let door = PyClassInitializer::from(PyDoor { place: Place::Memory(Box::new(Mutex::new(memory))) });
+        let door = PyDoor::new(Place::Memory(Box::new(Mutex::new(memory))), &engine);
+        let door = PyClassInitializer::from(door);
         Ok(door.add_subclass(Self))
     }
 

@@ -1,11 +1,13 @@
 //! The record store as Python sees it.
 
 mod batch;
+mod drain;
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 pub(crate) use batch::Batch;
+pub(crate) use drain::Drain;
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::id::{ClientId, SubscriptionId, TopicId};
 use giusto_core::record::{self, CAPACITY_MAX, ID_MAX, Names, Outcome, Record, VERSION};
@@ -97,6 +99,7 @@ impl<'py> Fields<'py> {
             topic: TopicId(self.number("topic", 0..=ID_MAX)?),
             publisher: ClientId(self.number("publisher", 0..=ID_MAX)?),
             subscriber: self.optional("subscriber", 0..=ID_MAX)?.map(SubscriptionId),
+            subscription: self.optional("subscription", 0..=u32::MAX)?,
             sequence: self.number("sequence", 0..=u64::MAX)?,
             size_bytes: self.number("size_bytes", 0..=u32::MAX)?,
             priority: self.optional("priority", 0..=7)?.unwrap_or(0),

@@ -10,13 +10,16 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from giusto.broker import plane as codes
 from giusto.broker.address import host_of
 from giusto.broker.desk import Desk
 from giusto.broker.exchange import NotConnected, decode, failed, readable_id
+from giusto.broker.facts import facts_of
 from giusto.broker.guarded import Guarded
 from giusto.broker.keeping import Keeping
+from giusto.broker.learning import Learning
 from giusto.broker.leaving import Leaving
 from giusto.broker.mishap import survived
 from giusto.broker.plane import Event, Plane
@@ -54,9 +57,11 @@ class Control:
         udp_port: int | None = None,
         costs: Costs | None = None,
         store: Store | None = None,
+        node: str = "",
     ) -> None:
         self.registry = Registry()
         self._plane = plane
+        self._config = config
         self._udp_port = udp_port
         self._addresses: dict[int, str] = {}
         # Clients that have not been told all their losses.
@@ -85,6 +90,7 @@ class Control:
             self.guarded,
             desk,
             self.leaving,
+            Learning(plane, self.registry, self.guarded, desk, config, clock, node),
             config,
             self._about,
             clock,
@@ -136,6 +142,10 @@ class Control:
             with survived(f"the goodbye of {client.name}"):
                 self.leaving.goodbye(client)
         self.registry.remove_client(conn)
+
+    def facts(self) -> dict[str, Any]:
+        """What topics and clients are allotted now."""
+        return facts_of(self.registry, self.guarded.topics, self._config)
 
     def tend(self) -> None:
         """Let go what has been kept long enough for clients that are away."""

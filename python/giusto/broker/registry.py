@@ -111,6 +111,11 @@ class Registry:
         self._changed: dict[Flow | Subscription, None] = {}
         self._left: list[tuple[Client, list[str]]] = []
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How many topics and flows there are: a quick look at whether something has changed."""
+        return len(self.topics), len(self._flows)
+
     # --- clients
 
     def add_client(

@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Self
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Self, TypeAlias
 from uuid import uuid4
 
 from giusto import _core
@@ -26,9 +27,14 @@ from giusto.broker.store import Store
 from giusto.config import BrokerConfig
 from giusto.errors import GiustoError, InvalidInput
 from giusto.guarantee import basis
+from giusto.trace.clock import wall_offset_ns
+
+if TYPE_CHECKING:
+    from giusto.trace import TraceWriter
 
 LOSSES_EVERY_NS = 200_000_000
 FORGET_EVERY_NS = 15_000_000_000
+FACTS_EVERY_NS = 1_000_000_000
 
 _log = logging.getLogger("giusto.broker")
 
@@ -45,12 +51,14 @@ class Broker:
         self.costs = basis.costs_of(self.config)
         store = self.config.guarantee.store
         self._store = None if store is None else Store(store, alone=True)
+        self.node = os.uname().nodename
         self._plane = _core.Plane(
             **self.config.engine_options(),
             **self.config.plane_options(),
             run=self.run_id,
-            node=os.uname().nodename,
+            node=self.node,
         )
+        self._trace = self._traced()
         self._thread = threading.Thread(target=self._serve, name="giusto-control", daemon=True)
         self._begun = threading.Event()
         self._stopping = threading.Event()
@@ -78,6 +86,8 @@ class Broker:
     def start(self) -> None:
         """Serve from now on, in threads of its own."""
         self._plane.start()
+        if self._trace is not None:
+            self._trace.start()
         self.outcomes = realtime.apply(self.config.realtime, self._plane)
         self._thread.start()
         self._begun.wait()
@@ -105,8 +115,16 @@ class Broker:
         return None
 
     def drain_records(self) -> _core.Batch | None:
-        """The records since the last call, if the configuration keeps any."""
-        return self._plane.drain_records()
+        """The records since the last call, if the configuration keeps any and does not trace them."""
+        return self._plane.drain_records() if self._trace is None else None
+
+    def _traced(self) -> TraceWriter | None:
+        """Who writes the records, if they are traced."""
+        if self.config.trace.folder is None:
+            return None
+        from giusto.trace import TraceWriter
+
+        return TraceWriter(self.config.trace, self._plane.drain_records, node=self.node, run=self.run_id)
 
     def __enter__(self) -> Self:
         self.start()
@@ -132,10 +150,11 @@ class Broker:
                 udp_port=udp_port(self.addresses),
                 costs=self.costs,
                 store=self._store,
+                node=os.uname().nodename,
             )
             self.restored = control.restored
             self._begun.set()
-            serve_control(control, self._stopping.is_set, clock)
+            serve_control(control, self._stopping.is_set, clock, self._state_facts)
             control.announce_closing("the broker is shutting down")
             self._plane.stop(self.config.drain_ns)
         except BaseException as error:
@@ -146,11 +165,19 @@ class Broker:
         finally:
             if self._store is not None:
                 self._store.close()
+            if self._trace is not None:
+                self._trace.stop()
             self._stopping.set()
             self._stopped.set()
             self._begun.set()
             if self._bell is not None:
                 self._bell.ring()
+
+    def _state_facts(self, control: Control) -> None:
+        """Has the trace say what topics and clients are allotted."""
+        if self._trace is not None:
+            seen = {"run": self.run_id, "node": self.node, "at_ns": time.monotonic_ns()}
+            self._trace.state({**seen, "wall_offset_ns": wall_offset_ns(), **control.facts()})
 
     def _abandon(self) -> None:
         """Without a control plane the data plane is of no use: clients shall notice and go elsewhere."""
@@ -160,9 +187,15 @@ class Broker:
             _log.debug("the data plane had stopped: %s", error)
 
 
-def serve_control(control: Control, stopping: Callable[[], bool], clock: Callable[[], int]) -> None:
-    """Handle what happens until `stopping`; losses, kept contracts and vacant topics at their times."""
-    losses_at = forget_at = clock()
+def serve_control(
+    control: Control,
+    stopping: Callable[[], bool],
+    clock: Callable[[], int],
+    state_facts: Callable[[Control], None] = lambda control: None,
+) -> None:
+    """Handle what happens until `stopping`; losses, contracts, facts and vacant topics at their times."""
+    losses_at = forget_at = facts_at = clock()
+    extent = control.registry.extent
     while not stopping():
         now = clock()
         busy = bool(control.registry.clients) or control.leaving.has_due
@@ -170,14 +203,23 @@ def serve_control(control: Control, stopping: Callable[[], bool], clock: Callabl
             control.report_losses()
             control.tend()
             losses_at = now + LOSSES_EVERY_NS
+            if now >= facts_at or control.registry.extent != extent:
+                state_facts(control)
+                facts_at, extent = now + FACTS_EVERY_NS, control.registry.extent
         if now >= forget_at:
             control.forget_vacant()
             forget_at = now + FORGET_EVERY_NS
         control.turn(max(0, min(losses_at, forget_at) - now) if busy else max(0, forget_at - now))
 
 
-def serve(config: BrokerConfig) -> int:
-    """Run a broker in this process until a signal; the exit status. A second signal ends it at once."""
+Attend: TypeAlias = Callable[[Broker], AbstractContextManager[object]]
+
+
+def serve(config: BrokerConfig, attend: Attend = nullcontext) -> int:
+    """Run a broker in this process until a signal; the exit status. A second signal ends it at once.
+
+    `attend` gives what runs beside it, from before clients are told that it is ready until it has stopped.
+    """
     try:
         broker = Broker(config)
         broker.start()
@@ -196,15 +238,26 @@ def serve(config: BrokerConfig) -> int:
     if broker.failure is not None:
         print(f"giusto: {broker.failure}", file=sys.stderr)
         return 1
+    try:
+        with attend(broker):
+            run_until_stopped(broker)
+    except GiustoError as error:
+        print(f"giusto: {error}", file=sys.stderr)
+        broker.stop()
+        return 1
+    if broker.failure is not None:
+        print(f"giusto: {broker.failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def run_until_stopped(broker: Broker) -> None:
+    """Say that it is ready and wait for the end."""
     cut_short = broker.run(lambda: print(f"ready {broker.address}", flush=True))
     if cut_short is not None:
         said = f"giusto: {cut_short.name} again: stopped without sending what waits"
         print(said, file=sys.stderr, flush=True)
         os._exit(128 + cut_short)
-    if broker.failure is not None:
-        print(f"giusto: {broker.failure}", file=sys.stderr)
-        return 1
-    return 0
 
 
 def why_not(error: GiustoError) -> str:

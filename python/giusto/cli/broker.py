@@ -15,6 +15,7 @@ Examples:
   giusto broker --config giusto.toml
   giusto broker --listen tcp://0.0.0.0:7447 --listen unix:///run/giusto.sock
   giusto broker --input fair --mode time --period 1ms --budget 600us
+  giusto broker --trace records
   giusto broker --fifo 50 --cpus 2 --lock-memory
 
 Settings come from the file, then from variables such as GIUSTO_BROKER_LISTEN, then from options;
@@ -69,6 +70,10 @@ def broker(
     busy_poll: Annotated[
         bool | None, typer.Option("--busy-poll", help="Never sleep: lowest delay for one whole CPU.")
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a record of every delivery to Parquet files in this folder."),
+    ] = None,
 ) -> None:
     """Run a broker until SIGTERM or Ctrl-C; then send what waits and end.
 
@@ -77,6 +82,7 @@ def broker(
     """
     from giusto.broker import serve
     from giusto.config import load
+    from giusto.steward import attend
 
     flags: dict[str, object] = {
         "broker.listen": listen,
@@ -90,5 +96,6 @@ def broker(
         "realtime.cpus": cpus,
         "realtime.lock_memory": lock_memory,
         "realtime.busy_poll": busy_poll,
+        "trace.folder": None if trace is None else str(trace),
     }
-    raise typer.Exit(serve(load(config, flags=flags)))
+    raise typer.Exit(serve(load(config, flags=flags), attend))

@@ -10,6 +10,7 @@ from giusto.config.settings import BROKER
 from giusto.contract import show_ns
 from giusto.errors import InvalidInput
 from giusto.protocol import ShareTerms
+from giusto.trace.options import Options
 
 PORT = 7447
 
@@ -50,6 +51,22 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retain:
+    """Which topics are kept on disk, where, and for how long; a limit of 0 is none."""
+
+    patterns: tuple[str, ...] = ()
+    folder: str | None = None
+    max_bytes: int = 1 << 30
+    max_age_ns: int = 0
+    until: str = "bounds"
+    sync_ns: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        if self.patterns and self.folder is None:
+            raise InvalidInput("retain.patterns", ", ".join(self.patterns), "retain.folder beside it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mtep:
     """What the output stages with prices calculate with; `None` is the default of the stage."""
 
@@ -57,6 +74,16 @@ class Mtep:
     epsilon: float | None = None
     processing_delay_ns: int | None = None
     mean_transmission_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Which models are taken up, if every promise holds with them, and not only reported."""
+
+    listen: bool = False
+    quantum: str = "raise"
+    envelope: str = "report"
+    link: str = "report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +125,10 @@ class BrokerConfig:
     realtime: Realtime = field(default_factory=Realtime)
     limits: Limits = field(default_factory=Limits)
     records: Records = field(default_factory=Records)
+    retain: Retain = field(default_factory=Retain)
+    trace: Options = field(default_factory=Options)
     mtep: Mtep = field(default_factory=Mtep)
+    models: Models = field(default_factory=Models)
     guarantee: Guarantee = field(default_factory=Guarantee)
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 
@@ -110,6 +140,9 @@ class BrokerConfig:
         if not any(address.startswith(("tcp://", "unix://")) for address in self.listen):
             expected = "a tcp:// or unix:// address too, where clients say who they are"
             raise InvalidInput("broker.listen", ", ".join(self.listen), expected)
+        if self.records.capacity and self.trace.folder is not None:
+            expected = "0 where trace.folder is set: the files get all records"
+            raise InvalidInput("records.capacity", self.records.capacity, expected)
         if self.mode == "time":
             if not self.period_ns and not self.budget_ns:
                 raise InvalidInput("broker.mode", "time", "--period and --budget, or the settings, beside it")
@@ -159,8 +192,14 @@ class BrokerConfig:
             "epsilon": self.mtep.epsilon,
             "processing_delay_ns": self.mtep.processing_delay_ns,
             "mean_transmission_ns": self.mtep.mean_transmission_ns,
-            "record_capacity": self.records.capacity or None,
+            **self.record_options(),
         }
+
+    def record_options(self) -> dict[str, Any]:
+        """How many records wait in the pipeline, and of which messages."""
+        if self.trace.folder is None:
+            return {"record_capacity": self.records.capacity or None}
+        return {"record_capacity": self.trace.capacity, "record_sampling": self.trace.sampling}
 
     def plane_options(self) -> dict[str, Any]:
         """What the data thread is made with, beside the pipeline."""

@@ -30,7 +30,7 @@ use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::matching::{Errand, Matcher};
 use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
 use crate::queue::Queues;
-use crate::record::Columns;
+use crate::record::{Portion, Ring, Row};
 
 pub use counters::Counters;
 pub use delivery::Delivery;
@@ -67,6 +67,8 @@ pub struct Config {
     pub link: Link,
     /// Records kept between two drains; 0 keeps none.
     pub record_capacity: usize,
+    /// Records are kept of one message in so many.
+    pub record_sampling: u32,
     /// Name of the run in the records.
     pub run: String,
     /// Name of this node in the records.
@@ -85,6 +87,7 @@ impl Default for Config {
             expiry: None,
             link: Link::default(),
             record_capacity: 0,
+            record_sampling: 1,
             run: "run".into(),
             node: "node".into(),
         }
@@ -102,7 +105,7 @@ pub struct Engine {
     /// What topics have to be told of subscriptions, the latest last.
     errands: Vec<(SubscriptionId, Errand)>,
     deliveries: Deliveries,
-    records: Option<Columns>,
+    records: Option<Ring>,
     /// What is used within one call and kept for its memory.
     scratch: Scratch,
     /// Clients whose queue was full while the overflow policy is to disconnect them.
@@ -135,7 +138,7 @@ impl Engine {
         policy.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
         let records = match config.record_capacity {
             0 => None,
-            capacity => Some(named_columns(capacity, &config)?),
+            capacity => Some(Ring::new(capacity, config.record_sampling)?),
         };
         Ok(Self {
             config,
@@ -166,9 +169,9 @@ impl Engine {
         self.errands.reserve(count);
     }
 
-    /// Records since the last drain; the engine goes on with empty columns.
-    pub fn drain_records(&mut self) -> Option<crate::record::Batch> {
-        self.records.as_mut().map(Columns::drain)
+    /// What was recorded since the last time, if records are kept; the engine goes on with `buffer` (see [`Ring::swap`]).
+    pub fn swap_records(&mut self, buffer: Vec<Row>) -> Option<Portion> {
+        self.records.as_mut().map(|records| records.swap(buffer))
     }
 
     /// What has happened on one topic so far.
@@ -239,13 +242,6 @@ impl Engine {
     pub fn config(&self) -> &Config {
         &self.config
     }
-}
-
-fn named_columns(capacity: usize, config: &Config) -> Result<Columns, Invalid> {
-    let mut columns = Columns::new(capacity)?;
-    columns.run.set(0, &config.run)?;
-    columns.node.set(0, &config.node)?;
-    Ok(columns)
 }
 
 /// Whether an instant lies after a span that began at `start_ns`; 0 is no span at all.

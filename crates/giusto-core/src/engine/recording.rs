@@ -7,9 +7,9 @@ use crate::engine::losses::{Cause, Loss};
 use crate::engine::tables::Flow;
 use crate::engine::{Counters, Engine, has_passed};
 use crate::frame::Data;
-use crate::id::{ClientId, FlowId, Nanos, TopicId};
+use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::output::{Lost, NO_DEADLINE_NS, Reason};
-use crate::record::{Outcome, Record};
+use crate::record::{Outcome, Seen};
 use crate::store::MessageId;
 
 impl Engine {
@@ -32,7 +32,7 @@ impl Engine {
         self.note_loss(Loss { client, topic, flow: Some(flow), cause });
         let seen = seen(now, self.min_sep_ns(flow), topic, client, data);
         if let Some(records) = &mut self.records {
-            records.push(&Record { outcome, ..seen });
+            records.push(&Seen { outcome, ..seen });
         }
     }
 
@@ -47,7 +47,7 @@ impl Engine {
         let t_selected_ns = Some(entry.selected_ns);
         self.note_loss(Loss { client, topic, flow, cause: Cause::Expired });
         if let Some(records) = &mut self.records {
-            records.push(&Record { t_selected_ns, outcome: Outcome::Expired, ..seen });
+            records.push(&Seen { t_selected_ns, outcome: Outcome::Expired, ..seen });
         }
     }
 
@@ -82,34 +82,30 @@ impl Engine {
         else {
             return;
         };
-        let is_promised = waiting.class == Class::Guarded;
-        for &subscription in waiting.subscriptions.as_slice() {
-            let entry = self.tables.subscriptions.get(subscription.0);
-            let terms = entry.and_then(|entry| entry.terms);
-            if terms.is_none() && self.records.is_none() {
-                counters.close(outcome);
-                continue;
-            }
-            let message = self.queues.store.message(waiting.message);
-            let Some(data) = data(self.queues.store.frame(waiting.message)) else { return };
-            let deadline_ns = terms.map(|terms| terms.deadline_ns).filter(|&span| span != NO_DEADLINE_NS);
-            let is_late = |at_ns| has_passed(at_ns, data.header.t_sent_ns, deadline_ns.unwrap_or(0));
-            let outcome = if egress_ns.is_some_and(is_late) { Outcome::Late } else { outcome };
+        let with_terms = |subscription: &SubscriptionId| self.tables.subscriptions.get(subscription.0)?.terms;
+        let subscriptions = waiting.subscriptions.as_slice();
+        if self.records.is_none() && !subscriptions.iter().any(|id| with_terms(id).is_some()) {
+            subscriptions.iter().for_each(|_| counters.close(outcome));
+            return;
+        }
+        let message = self.queues.store.message(waiting.message);
+        let Some(data) = data(self.queues.store.frame(waiting.message)) else { return };
+        let source = ClientId(data.header.source);
+        let seen = Seen {
+            t_selected_ns: Some(message.selected_ns),
+            t_egress_ns: egress_ns,
+            // What has not come through the guarded class was promised nothing.
+            is_promised: waiting.class == Class::Guarded,
+            ..seen(message.ingress_ns, waiting.min_sep_ns, waiting.topic, source, &data)
+        };
+        for subscription in subscriptions {
+            let deadline_ns = with_terms(subscription).map(|terms| terms.deadline_ns);
+            let span_ns = deadline_ns.filter(|&span| span != NO_DEADLINE_NS).unwrap_or(0);
+            let is_late = egress_ns.is_some_and(|at_ns| has_passed(at_ns, seen.t_sent_ns, span_ns));
+            let outcome = if is_late { Outcome::Late } else { outcome };
             counters.close(outcome);
             if let Some(records) = &mut self.records {
-                let source = ClientId(data.header.source);
-                records.push(&Record {
-                    subscriber: Some(subscription),
-                    t_selected_ns: Some(message.selected_ns),
-                    t_egress_ns: egress_ns,
-                    deadline_ns,
-                    // What has not come through the guarded class was promised nothing.
-                    bound_ns: entry.and_then(|entry| entry.bound_ns).filter(|_| is_promised),
-                    price: terms.map(|terms| terms.price),
-                    penalty: terms.map(|terms| terms.penalty),
-                    outcome,
-                    ..seen(message.ingress_ns, waiting.min_sep_ns, waiting.topic, source, &data)
-                });
+                records.push(&Seen { subscription: Some(*subscription), outcome, ..seen });
             }
         }
     }
@@ -127,29 +123,23 @@ impl Engine {
 }
 
 /// What is known of a message when it comes in; a separation of 0 is none.
-fn seen(now: Nanos, min_sep_ns: Nanos, topic: TopicId, client: ClientId, data: &Data<'_>) -> Record {
-    Record {
-        run: 0,
-        node: 0,
-        hop: 0,
+#[inline]
+fn seen(now: Nanos, min_sep_ns: Nanos, topic: TopicId, client: ClientId, data: &Data<'_>) -> Seen {
+    Seen {
         topic,
         publisher: client,
-        subscriber: None,
+        subscription: None,
         sequence: data.header.sequence,
         size_bytes: (data.attributes.len() + data.payload.len()) as u32,
         priority: data.header.priority,
-        t_intended_ns: Some(data.header.t_intended_ns),
+        t_intended_ns: data.header.t_intended_ns,
         t_sent_ns: data.header.t_sent_ns,
         t_ingress_ns: now,
         t_selected_ns: None,
         t_egress_ns: None,
-        t_received_ns: None,
-        clock_error_ns: 0,
-        min_sep_ns: (min_sep_ns > 0).then_some(min_sep_ns),
-        deadline_ns: None,
-        bound_ns: None,
-        price: None,
-        penalty: None,
+        min_sep_ns,
+        is_promised: false,
+        is_received: false,
         outcome: Outcome::Delivered,
     }
 }

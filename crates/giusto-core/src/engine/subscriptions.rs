@@ -10,6 +10,7 @@ use crate::id::{ClientId, SubscriptionId};
 use crate::matching::topic::check_pattern;
 use crate::matching::{Errand, Filter};
 use crate::output::TERMS_MAX;
+use crate::record::Party;
 
 /// Subscriptions of a client with terms at most: a message may match all of them and one without.
 const WITH_TERMS_MAX: usize = TERMS_MAX - 1;
@@ -47,16 +48,14 @@ impl Engine {
         }
         let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
         if let Some(records) = &mut self.records {
-            records.subscriber.set(id.0, &entry.name)?;
+            records.parties.set(id.0, Party::new(&entry.name, id.0, need.terms, need.bound_ns))?;
         }
         let errand = self.matcher.begin_subscribe(id, pattern, filter)?;
-        let (terms, bound_ns) = (need.terms, need.bound_ns);
-        let pattern = pattern.into();
+        let (terms, pattern) = (need.terms, pattern.into());
         self.tables.subscriptions.insert(Subscription {
             client,
             pattern,
             terms,
-            bound_ns,
             pending: 0,
             errands: 0,
             gone: false,

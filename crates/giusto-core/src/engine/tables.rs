@@ -160,7 +160,6 @@ pub(super) struct Subscription {
     pub(super) client: ClientId,
     pub(super) pattern: Box<str>,
     pub(super) terms: Option<Terms>,
-    pub(super) bound_ns: Option<Nanos>,
     /// Deliveries that wait for its client.
     pub(super) pending: u32,
     /// Changes of it that not all topics have been told of.

@@ -14,6 +14,8 @@ pub struct Batch {
     pub rows: usize,
     /// Records that found no room since the drain before.
     pub dropped: u64,
+    /// Records of messages that are not among the sampled ones, since the drain before.
+    pub skipped: u64,
 }
 
 /// The values of one column.

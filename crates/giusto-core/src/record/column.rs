@@ -49,6 +49,28 @@ impl<T: Copy + Default> Optional<T> {
     }
 }
 
+impl<T: Copy + Default> FromIterator<Option<T>> for Optional<T> {
+    fn from_iter<I: IntoIterator<Item = Option<T>>>(items: I) -> Self {
+        let items = items.into_iter();
+        let mut values = Vec::with_capacity(items.size_hint().0);
+        let mut valid = Vec::with_capacity(items.size_hint().0.div_ceil(8));
+        let (mut byte, mut there) = (0u8, 0);
+        for item in items {
+            byte |= u8::from(item.is_some()) << (values.len() % 8);
+            there += usize::from(item.is_some());
+            values.push(item.unwrap_or_default());
+            if values.len() % 8 == 0 {
+                valid.push(std::mem::take(&mut byte));
+            }
+        }
+        if values.len() % 8 != 0 {
+            valid.push(byte);
+        }
+        let missing = values.len() - there;
+        Self { values, valid, missing }
+    }
+}
+
 /// Empties `values`: hands over the buffer if most of it is used, a copy of the right size if not.
 ///
 /// The one who pushes finds room for as many values as before, without asking for memory.

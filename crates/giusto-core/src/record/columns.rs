@@ -74,6 +74,7 @@ columns! { record:
     price: Optional<f64> = record.price;
     penalty: Optional<f64> = record.penalty;
     outcome: Vec<u8> = record.outcome as u8;
+    subscription: Optional<i64> = record.subscription.map(i64::from);
 }
 
 impl Columns {
@@ -109,7 +110,7 @@ impl Columns {
     pub fn drain(&mut self) -> Batch {
         let dropped = self.dropped - self.dropped_at_drain;
         self.dropped_at_drain = self.dropped;
-        Batch { columns: self.take(), rows: std::mem::take(&mut self.rows), dropped }
+        Batch { columns: self.take(), rows: std::mem::take(&mut self.rows), dropped, skipped: 0 }
     }
 
     /// Records kept since the last drain.

@@ -1,22 +1,31 @@
 //! What happened to one message for one subscription: the one record of every run, live or simulated.
 //!
-//! A stage fills a [`Record`] with numbers and pushes it into [`Columns`], which is bounded and counts
-//! what it could not keep. Draining gives a [`Batch`] of columns that Arrow can take over as they are.
+//! A simulation fills a [`Record`] with numbers and pushes it into [`Columns`], which is bounded and counts
+//! what it could not keep. Draining gives a [`Batch`] of columns that Arrow can take over as they are. A thread that
+//! forwards pushes what it has [`Seen`] into a [`Ring`], and an [`Unfolding`] makes the same batches of that elsewhere.
 
 mod batch;
 mod column;
 mod columns;
 mod names;
+mod ring;
+mod roster;
+mod sampling;
+mod unfold;
 
 pub use batch::{Batch, Column};
 pub use column::Optional;
 pub use columns::{CAPACITY_MAX, Columns};
 pub use names::{ID_MAX, Names};
+pub use ring::{Party, Portion, Ring, Row, Seen, buffer};
+pub use roster::Roster;
+pub use sampling::{ONE_OF_MAX, Sampling, name_hash};
+pub use unfold::Unfolding;
 
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 
 /// Version of the columns: it changes when one is added, removed or changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +78,8 @@ pub struct Record {
     pub publisher: ClientId,
     /// Who was to receive it, named in [`Columns::subscriber`]; none if it was dropped before it was matched.
     pub subscriber: Option<SubscriptionId>,
+    /// Number of the subscription at the broker, which tells two of one client apart.
+    pub subscription: Option<u32>,
     /// The message's number in its flow. The column is signed, with the same 64 bits.
     pub sequence: u64,
     /// Payload and attributes.

@@ -10,7 +10,7 @@ use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use giusto_core::input::Share;
 use giusto_core::matching::Filter;
 use giusto_core::queue::CAPACITY_MAX;
-use giusto_core::record::Batch;
+use giusto_core::record::{Portion, Row};
 
 use super::conn::{ConnId, DatagramPeer};
 use super::{Hub, State, code};
@@ -116,6 +116,18 @@ impl Hub {
         Ok(flow)
     }
 
+    /// The messages of a flow of the connection are limited in another way from now on.
+    pub fn reoffer(&mut self, id: ConnId, flow: FlowId, offer: &Offer) -> Result<(), ChangeError> {
+        let client = self.client(id)?;
+        if self.engine.owner(flow) != Some(client) {
+            return Err(ChangeError::unknown("flow", flow.0));
+        }
+        let limit = offer.limit.ok_or_else(|| Invalid::new("min_sep_ns", "none", "a limit"))?;
+        self.engine.reoffer(flow, limit)?;
+        self.resize_part(flow, offer);
+        Ok(())
+    }
+
     /// A flow of the connection ends; what waits in it is still forwarded.
     pub fn unadvertise(&mut self, id: ConnId, flow: FlowId) -> Result<(), ChangeError> {
         let client = self.client(id)?;
@@ -211,9 +223,9 @@ impl Hub {
         self.engine.views()
     }
 
-    /// The records since the last drain, if any are kept.
-    pub fn drain_records(&mut self) -> Option<Batch> {
-        self.engine.drain_records()
+    /// What was recorded since the last time, if records are kept; the engine goes on with `buffer`.
+    pub fn swap_records(&mut self, buffer: Vec<Row>) -> Option<Portion> {
+        self.engine.swap_records(buffer)
     }
 
     /// What one call may do while something is promised.

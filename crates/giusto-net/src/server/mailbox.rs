@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use giusto_core::id::Nanos;
+use giusto_core::record::Portion;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::hub::{Event, Hub, News};
@@ -84,6 +85,8 @@ pub(super) struct Mailbox {
     news: Bell,
     /// The data thread could not hand over its events, and wants to know when there is room.
     hungry: AtomicBool,
+    /// What was recorded and not drained when the data thread stopped.
+    last_records: Mutex<Option<Portion>>,
 }
 
 impl Mailbox {
@@ -96,6 +99,7 @@ impl Mailbox {
             events: Mutex::default(),
             news: Bell::new()?,
             hungry: AtomicBool::new(false),
+            last_records: Mutex::default(),
         })
     }
 
@@ -165,7 +169,17 @@ impl Mailbox {
         self.news.ring();
     }
 
+    /// What the data thread has left, once.
+    pub(super) fn take_last_records(&self) -> Option<Portion> {
+        lock(&self.last_records).take()
+    }
+
     // --- the data thread's side
+
+    /// Leaves what was recorded for whoever drains.
+    pub(super) fn leave_records(&self, portion: Option<Portion>) {
+        *lock(&self.last_records) = portion;
+    }
 
     /// Readable when there are calls.
     pub(super) fn work_fd(&self) -> BorrowedFd<'_> {

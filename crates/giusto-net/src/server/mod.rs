@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use giusto_core::error::Invalid;
 use giusto_core::id::Nanos;
+use giusto_core::record::Portion;
 use rustix::mm::{MlockAllFlags, mlockall};
 
 use crate::hub::{Event, Hub, HubConfig};
@@ -177,6 +178,11 @@ impl Server {
     /// Whether the thread has stopped, by itself or not.
     pub fn is_over(&self) -> bool {
         self.mailbox.is_over()
+    }
+
+    /// What was recorded between the last drain and the end of the thread; it is told once.
+    pub fn take_last_records(&self) -> Option<Portion> {
+        self.mailbox.take_last_records()
     }
 
     /// Stops listening and reading, forwards what is queued for at most `drain_ns`, says goodbye to all and waits for the

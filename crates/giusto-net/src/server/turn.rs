@@ -183,6 +183,7 @@ impl Turner {
         }
         self.part(self.stop_ns.unwrap_or(0));
         self.mailbox.hand_over(self.hub.news());
+        self.mailbox.leave_records(self.hub.swap_records(Vec::new()));
     }
 
     /// One turn; true if there was nothing to do.

@@ -5,9 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use giusto_core::engine::Counters;
+use giusto_core::engine::{Config, Counters};
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::id::{FlowId, Nanos, SubscriptionId, TopicId};
+use giusto_core::record::Unfolding;
 use giusto_net::clock;
 use giusto_net::hub::{ConnId, Event, Hub, HubConfig};
 use giusto_net::memory::Memory;
@@ -24,7 +25,7 @@ use crate::input::PyShare;
 use crate::matching::parse_filter;
 use crate::number::{id, whole};
 use crate::options::{Options, engine_config};
-use crate::record::Batch;
+use crate::record::{Batch, Drain};
 
 /// Topics whose status is taken at once: the data thread does nothing else meanwhile.
 const TOPICS_AT_ONCE: usize = 64;
@@ -55,9 +56,16 @@ impl Raise for Gone {
 #[pyclass(name = "Door", module = "giusto._core", subclass, frozen)]
 pub(super) struct PyDoor {
     pub(super) place: Place,
+    drain: Option<Drain>,
 }
 
 impl PyDoor {
+    /// A data plane that was made as `config` says.
+    pub(super) fn new(place: Place, config: &Config) -> Self {
+        let unfolding = Unfolding::new(&config.run, &config.node, 0);
+        Self { place, drain: Drain::new(config.record_capacity, unfolding) }
+    }
+
     /// Has something done and waits for what it returns.
     fn ask<R: Send + 'static>(
         &self,
@@ -242,6 +250,29 @@ impl PyDoor {
         self.change(py, move |hub, _| hub.advertise(conn, topic, &offer)).map(|flow| flow.0)
     }
 
+    /// The messages of a flow of the connection are limited in another way from now on; its queue stays.
+    #[pyo3(signature = (
+        conn, flow, *, max_size_bytes=None, min_sep_ns=None, count=None, period_ns=None, burst=None, jitter_ns=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn reoffer(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        flow: &Bound<'_, PyAny>,
+        max_size_bytes: Option<&Bound<'_, PyAny>>,
+        min_sep_ns: Option<&Bound<'_, PyAny>>,
+        count: Option<&Bound<'_, PyAny>>,
+        period_ns: Option<&Bound<'_, PyAny>>,
+        burst: Option<&Bound<'_, PyAny>>,
+        jitter_ns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let arguments =
+            OfferArguments { capacity: None, max_size_bytes, min_sep_ns, count, period_ns, burst, jitter_ns };
+        let (flow, offer) = (FlowId(id("flow", flow)?), arguments.offer()?);
+        self.change(py, move |hub, _| hub.reoffer(conn, flow, &offer))
+    }
+
     /// A flow of the connection ends; what waits in it is still forwarded.
     fn unadvertise(
         &self,
@@ -374,10 +405,19 @@ impl PyDoor {
         views_dict(py, self.ask(py, |hub, _| hub.views())?)
     }
 
-    /// The records since the last drain; None if none are kept.
+    /// The records since the last drain, also what was left when the data thread stopped; None if none are kept.
     fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let batch = self.ask(py, |hub, _| hub.drain_records())?;
-        batch.map(Batch::new).transpose().map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        let Some(drain) = &self.drain else { return Ok(None) };
+        let (buffer, portions) = (py.detach(|| drain.buffer()), drain.portions());
+        let swapped = self.ask(py, move |hub, _| portions.put_down(hub.swap_records(buffer)));
+        match &self.place {
+            Place::Thread(server) if server.is_over() => {
+                drain.portions().put_down(server.take_last_records());
+            }
+            _ => swapped?,
+        }
+        let batch = py.detach(|| drain.batch());
+        batch.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 }
 

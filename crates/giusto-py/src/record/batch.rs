@@ -22,6 +22,7 @@ pub(crate) struct Batch {
     schema: Schema,
     rows: StructArray,
     dropped: u64,
+    skipped: u64,
 }
 
 impl Batch {
@@ -36,7 +37,7 @@ impl Batch {
         let version = [("giusto.record.version".to_owned(), VERSION.to_string())];
         let schema = Schema::new_with_metadata(fields, version.into());
         let rows = StructArray::try_new_with_length(schema.fields().clone(), arrays, None, batch.rows)?;
-        Ok(Self { schema, rows, dropped: batch.dropped })
+        Ok(Self { schema, rows, dropped: batch.dropped, skipped: batch.skipped })
     }
 }
 
@@ -49,6 +50,11 @@ impl Batch {
     #[getter]
     fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    #[getter]
+    fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from giusto.errors import InvalidInput
-from giusto.pipeline.tables.gold import contract_audit, earnings, losses, topic_latency, violations
+from giusto.pipeline.tables.gold import (
+    arrival_envelope,
+    contract_audit,
+    earnings,
+    link_model,
+    losses,
+    quantum,
+    shares,
+    topic_latency,
+    violations,
+)
 from giusto.pipeline.tables.table import Table
 
 TABLES: tuple[Table, ...] = (
@@ -12,6 +22,10 @@ TABLES: tuple[Table, ...] = (
     violations.TABLE,
     earnings.TABLE,
     losses.TABLE,
+    shares.TABLE,
+    link_model.TABLE,
+    arrival_envelope.TABLE,
+    quantum.TABLE,
 )
 
 

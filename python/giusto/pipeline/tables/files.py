@@ -124,19 +124,22 @@ def looked_at(path: Path) -> RecordFile | BadFile:
     import pyarrow.parquet as pq
 
     try:
+        begins_well = MAGIC.startswith(head(path))
         with pq.ParquetFile(path) as file:
             return judged(path, file.schema_arrow, file.metadata.num_rows)
-    except OSError as error:
-        return BadFile(path, "unreadable", str(error))
-    except (pa.ArrowException, ValueError) as error:
-        return BadFile(path, "truncated" if is_cut(path) else "foreign", str(error).splitlines()[0])
+    except (pa.ArrowException, ValueError, OSError) as error:
+        detail = (str(error) or type(error).__name__).splitlines()[0]
+        # An error of the system has a number; Arrow's own, of a footer that makes no sense, has none.
+        if isinstance(error, OSError) and error.errno is not None:
+            return BadFile(path, "unreadable", detail)
+        # It begins like Parquet, so its end is missing.
+        return BadFile(path, "truncated" if begins_well else "foreign", detail)
 
 
-def is_cut(path: Path) -> bool:
-    """Whether a file that cannot be opened begins like Parquet: its end is missing or broken."""
+def head(path: Path) -> bytes:
+    """The first bytes of a file."""
     with path.open("rb") as file:
-        head = file.read(len(MAGIC))
-    return MAGIC.startswith(head)
+        return file.read(len(MAGIC))
 
 
 def judged(path: Path, schema: pa.Schema, rows: int) -> RecordFile | BadFile:

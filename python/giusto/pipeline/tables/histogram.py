@@ -42,15 +42,12 @@ def bucket(value: Column) -> Column:
     """The bucket of a column of whole numbers, as `bucket_of`."""
     from pyspark.sql import functions as fn
 
-    value = fn.greatest(value, fn.lit(0).cast("long"))
-    # The logarithm may be one off next to a power of two; which way, whole numbers say.
-    near = fn.floor(fn.log2(fn.greatest(value, fn.lit(PER_OCTAVE).cast("long")))).cast("int")
-    is_above = (fn.call_function("shiftright", value, near) == 0) & (value >= PER_OCTAVE)
-    shift = fn.when(is_above, near - 1).otherwise(near) - BITS
-    top = fn.call_function("shiftright", value, shift)
-    # One too low leaves 128 to 255 at the top.
-    halved = (shift + 1) * PER_OCTAVE + fn.call_function("shiftright", top, fn.lit(1))
-    return fn.when(top >= 2 * PER_OCTAVE, halved).otherwise(shift * PER_OCTAVE + top).cast("int")
+    # Next to a power of two the logarithm may fall on either side of a whole number. Both give one bucket:
+    # where an octave ends and the next begins, 127 steps of the one are 63 of the other, and 128 are 64.
+    octave = fn.floor(fn.log2(fn.greatest(value, fn.lit(PER_OCTAVE).cast("long")))).cast("int")
+    shift = fn.greatest(octave - BITS, fn.lit(0))
+    top = fn.call_function("shiftright", fn.greatest(value, fn.lit(0).cast("long")), shift)
+    return (shift * PER_OCTAVE + top).cast("int")
 
 
 def lower(bucket: Column) -> Column:
@@ -65,7 +62,8 @@ def upper(bucket: Column) -> Column:
     """The largest value of a column of buckets, as `upper_of`."""
     from pyspark.sql import functions as fn
 
-    return lower(bucket) + fn.call_function("shiftleft", fn.lit(1).cast("long"), shift_of(bucket)) - 1
+    width = fn.call_function("shiftleft", fn.lit(1).cast("long"), shift_of(bucket))
+    return lower(bucket) + (width - 1)
 
 
 def midpoint(bucket: Column) -> Column:

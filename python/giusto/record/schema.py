@@ -1,8 +1,4 @@
-"""The one record of every run, live or simulated: its columns, its version, its batches as Arrow.
-
-`SCHEMA` is the Arrow schema that a batch of this version has. It is made on first use, because
-Arrow is needed by whoever keeps records and by nobody else.
-"""
+"""Which columns a record has, in which version, and how batches of them become Arrow."""
 
 from __future__ import annotations
 
@@ -16,8 +12,6 @@ from giusto.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    SCHEMA: pa.Schema
 
 VERSION = _core.RECORD_VERSION
 VERSION_KEY = b"giusto.record.version"
@@ -57,13 +51,8 @@ def schema() -> pa.Schema:
 
 
 def require_version(found: pa.Schema) -> None:
-    """Raise `InvalidInput` unless `found` says that its records are of this version."""
-    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode()
-    if version != str(VERSION):
-        raise InvalidInput("record version", version, f"{VERSION}: the records were made by another giusto")
-
-
-def __getattr__(name: str) -> object:
-    if name == "SCHEMA":
-        return schema()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Raise `InvalidInput` unless `found` says that its records are of this version or of an earlier one."""
+    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
+    if version not in map(str, range(1, VERSION + 1)):
+        expected = f"1 to {VERSION}: the records were made by another giusto"
+        raise InvalidInput("record version", version, expected)

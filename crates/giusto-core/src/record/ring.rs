@@ -1,0 +1,254 @@
+//! What the thread that forwards keeps of each delivery: one row of fixed size, in a buffer that is swapped when it is drained.
+//!
+//! The one who drains brings an empty buffer whose memory the machine has already given, so that the thread that forwards never
+//! waits for memory and converts nothing. [`super::Unfolding`] makes columns of what it has handed over.
+
+use std::sync::Arc;
+
+use super::roster::{NO_ROW, Roster};
+use super::sampling::{Sampling, name_hash};
+use super::{CAPACITY_MAX, Outcome};
+use crate::error::Invalid;
+use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
+use crate::output::{NO_DEADLINE_NS, Terms};
+
+/// The input stage has chosen it.
+pub(super) const SELECTED: u8 = 1;
+/// It has gone out.
+pub(super) const SENT_ON: u8 = 2;
+/// The bound of its subscription holds for it.
+pub(super) const PROMISED: u8 = 4;
+/// It came in at the subscriber itself.
+pub(super) const RECEIVED: u8 = 8;
+
+/// A delivery as it is kept until it is drained.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Row {
+    pub(super) sequence: u64,
+    pub(super) t_intended_ns: Nanos,
+    pub(super) t_sent_ns: Nanos,
+    pub(super) t_ingress_ns: Nanos,
+    pub(super) t_selected_ns: Nanos,
+    pub(super) t_egress_ns: Nanos,
+    pub(super) min_sep_ns: Nanos,
+    pub(super) topic: u32,
+    pub(super) publisher: u32,
+    pub(super) party: u32,
+    pub(super) size_bytes: u32,
+    pub(super) priority: u8,
+    pub(super) outcome: u8,
+    pub(super) marks: u8,
+}
+
+/// A delivery as whoever forwards it sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Its topic, named in [`Ring::topics`].
+    pub topic: TopicId,
+    /// Who published it, named in [`Ring::publishers`].
+    pub publisher: ClientId,
+    /// The subscription that it was for, known from [`Ring::parties`].
+    pub subscription: Option<SubscriptionId>,
+    /// Its number in its flow.
+    pub sequence: u64,
+    /// Payload and attributes.
+    pub size_bytes: u32,
+    /// 0 (lowest) to 7.
+    pub priority: u8,
+    /// When the publisher meant to send it.
+    pub t_intended_ns: Nanos,
+    /// When the publisher sent it.
+    pub t_sent_ns: Nanos,
+    /// When it arrived here.
+    pub t_ingress_ns: Nanos,
+    /// When the input stage chose it.
+    pub t_selected_ns: Option<Nanos>,
+    /// When it was sent on.
+    pub t_egress_ns: Option<Nanos>,
+    /// Least separation that the publisher offered, 0 if none.
+    pub min_sep_ns: Nanos,
+    /// Whether the bound of the subscription holds for it.
+    pub is_promised: bool,
+    /// Whether here is the subscriber itself.
+    pub is_received: bool,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// A subscription as the records tell of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Party {
+    /// Its client.
+    pub subscriber: Arc<str>,
+    /// Its number at the broker, if that is known.
+    pub number: Option<u32>,
+    /// Longest delay that it pays for.
+    pub deadline_ns: Option<Nanos>,
+    /// Longest delay that was proved for it.
+    pub bound_ns: Option<Nanos>,
+    /// What a message in time is worth, and what a late one costs.
+    pub worth: Option<(f64, f64)>,
+}
+
+impl Party {
+    /// A subscription with what the output stage knows of it.
+    pub fn new(subscriber: &str, number: u32, terms: Option<Terms>, bound_ns: Option<Nanos>) -> Self {
+        Self {
+            subscriber: subscriber.into(),
+            number: Some(number),
+            deadline_ns: terms.map(|terms| terms.deadline_ns).filter(|&span| span != NO_DEADLINE_NS),
+            bound_ns,
+            worth: terms.map(|terms| (terms.price, terms.penalty)),
+        }
+    }
+}
+
+/// What was handed over at once: rows, and what numbers stand for since the portion before.
+#[derive(Debug, Default)]
+pub struct Portion {
+    pub(super) rows: Vec<Row>,
+    pub(super) topics: Vec<(u32, Arc<str>)>,
+    pub(super) publishers: Vec<(u32, Arc<str>)>,
+    pub(super) parties: Vec<(u32, Party)>,
+    pub(super) dropped: u64,
+    pub(super) skipped: u64,
+}
+
+impl Portion {
+    /// The buffer of the rows, empty, to be brought to a later drain.
+    pub fn into_buffer(mut self) -> Vec<Row> {
+        self.rows.clear();
+        self.rows
+    }
+}
+
+/// A bounded store of rows.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    capacity: usize,
+    rows: Vec<Row>,
+    sampling: Sampling,
+    dropped: u64,
+    skipped: u64,
+    /// Names of topics.
+    pub topics: Roster<Arc<str>>,
+    /// Names of clients that publish.
+    pub publishers: Roster<Arc<str>>,
+    /// What is known of subscriptions.
+    pub parties: Roster<Party>,
+    /// Of the names of publishers, by row.
+    hashes: Vec<u64>,
+}
+
+/// An empty buffer for `capacity` rows, each page of which has been touched; none if the machine has no room for it.
+pub fn buffer(capacity: usize) -> Option<Vec<Row>> {
+    let mut rows = Vec::new();
+    rows.try_reserve_exact(capacity).ok()?;
+    // Not zero throughout, so that it is written.
+    rows.resize(capacity, Row { topic: NO_ROW, ..Row::default() });
+    rows.clear();
+    Some(rows)
+}
+
+impl Ring {
+    /// Room for `capacity` rows, taken from the machine at once. Of the messages one in `one_of` is kept.
+    pub fn new(capacity: usize, one_of: u32) -> Result<Self, Invalid> {
+        if !(1..=CAPACITY_MAX).contains(&capacity) {
+            return Err(Invalid::new("capacity", capacity, format!("1 to {CAPACITY_MAX} records")));
+        }
+        let no_room =
+            || Invalid::new("capacity", capacity, "fewer records: the machine has no room for so many");
+        Ok(Self {
+            capacity,
+            rows: buffer(capacity).ok_or_else(no_room)?,
+            sampling: Sampling::new(one_of)?,
+            dropped: 0,
+            skipped: 0,
+            topics: Roster::default(),
+            publishers: Roster::default(),
+            parties: Roster::default(),
+            hashes: Vec::new(),
+        })
+    }
+
+    /// From now on the client `id` is called `name` where it publishes.
+    pub fn name_publisher(&mut self, id: u32, name: &str) -> Result<(), Invalid> {
+        self.publishers.set(id, name.into())?;
+        let row = self.publishers.row(id) as usize;
+        self.hashes.resize(self.hashes.len().max(row + 1), 0);
+        self.hashes[row] = name_hash(name);
+        Ok(())
+    }
+
+    /// Keeps what was seen, unless it is not among the sampled messages; counts it if there is no room.
+    #[inline]
+    pub fn push(&mut self, seen: &Seen) {
+        let publisher = self.publishers.row(seen.publisher.0);
+        if self.sampling.is_on() && !self.is_sampled(publisher, seen.sequence) {
+            self.skipped += 1;
+            return;
+        }
+        if self.rows.len() == self.capacity {
+            self.dropped += 1;
+            return;
+        }
+        self.rows.push(Row {
+            sequence: seen.sequence,
+            t_intended_ns: seen.t_intended_ns,
+            t_sent_ns: seen.t_sent_ns,
+            t_ingress_ns: seen.t_ingress_ns,
+            t_selected_ns: seen.t_selected_ns.unwrap_or(0),
+            t_egress_ns: seen.t_egress_ns.unwrap_or(0),
+            min_sep_ns: seen.min_sep_ns,
+            topic: self.topics.row(seen.topic.0),
+            publisher,
+            party: seen.subscription.map_or(NO_ROW, |subscription| self.parties.row(subscription.0)),
+            size_bytes: seen.size_bytes,
+            priority: seen.priority,
+            outcome: seen.outcome as u8,
+            marks: mark(seen.t_selected_ns.is_some(), SELECTED)
+                | mark(seen.t_egress_ns.is_some(), SENT_ON)
+                | mark(seen.is_promised, PROMISED)
+                | mark(seen.is_received, RECEIVED),
+        });
+    }
+
+    fn is_sampled(&self, publisher: u32, sequence: u64) -> bool {
+        self.sampling.keeps(self.hashes.get(publisher as usize).copied().unwrap_or(0), sequence)
+    }
+
+    /// Hands over what was kept since the last time, and goes on with `buffer` if there is room enough in it.
+    pub fn swap(&mut self, mut buffer: Vec<Row>) -> Portion {
+        buffer.clear();
+        if buffer.capacity() < self.capacity {
+            buffer = Vec::with_capacity(self.capacity);
+        }
+        Portion {
+            rows: std::mem::replace(&mut self.rows, buffer),
+            topics: self.topics.take_news(),
+            publishers: self.publishers.take_news(),
+            parties: self.parties.take_news(),
+            dropped: std::mem::take(&mut self.dropped),
+            skipped: std::mem::take(&mut self.skipped),
+        }
+    }
+
+    /// Rows kept since the last time.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is nothing to hand over.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Rows that it can keep between two drains.
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+}
+
+const fn mark(is_set: bool, mark: u8) -> u8 {
+    if is_set { mark } else { 0 }
+}

@@ -1,0 +1,35 @@
+"""What a broker allots to topics and clients now, for its trace.
+
+Topics under contract are served before the rest: the shares of each kind are parts of its own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from giusto.broker.registry import Registry, Topic
+from giusto.config import BrokerConfig
+from giusto.config.broker import share_of
+from giusto.trace.facts import Allotment, allotted
+
+_WEIGHTS: dict[str, Callable[[Topic], int]] = {
+    "twrr": lambda topic: share_of(topic.share).weight,
+    "smooth": lambda topic: share_of(topic.share).weight,
+    "fair": lambda topic: share_of(topic.share).rate,
+}
+
+
+def facts_of(registry: Registry, guarded: Collection[str], config: BrokerConfig) -> dict[str, Any]:
+    """The topics that somebody publishes on, those under contract first, by name."""
+    topics = [topic for _, topic in sorted(registry.topics.items()) if topic.flows]
+    told: list[dict[str, Any]] = []
+    for is_guarded in (True, False):
+        kind = [_allotment(one, config.input) for one in topics if (one.name in guarded) == is_guarded]
+        told += ({**fact, "guarded": is_guarded} for fact in allotted(config.input, kind))
+    return {"input": config.input, "output": config.output, "topics": told}
+
+
+def _allotment(topic: Topic, policy: str) -> Allotment:
+    weight = _WEIGHTS[policy](topic) if policy in _WEIGHTS else None
+    return Allotment(topic.name, weight, tuple({flow.client.name for flow in topic.flows.values()}))
