@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
+from giusto.errors import NotRetained
+from giusto.pipeline.source.options import parsed
+from giusto.pipeline.source.remote import Remote, bus_of, forget
 from giusto.pipeline.tables.files import RECORDS
+from giusto.retain import requests
 
 FOLDER = "bus"
+LIST = requests.RECORDS + "list"
 
 
 class Fetching:
     """Record files of one broker, in a folder of their own."""
 
     def __init__(self, url: str, out: Path) -> None:
-        from giusto.pipeline.source.options import parsed
-        from giusto.pipeline.source.remote import Remote
-
         self.options = parsed({"url": url})
         self.folder = out / FOLDER
         self._remote = Remote(self.options)
@@ -26,11 +29,21 @@ class Fetching:
         """Fetch the files that are not here and not `known`: how many."""
         place = self.folder / RECORDS
         place.mkdir(parents=True, exist_ok=True)
-        names = [file.name for file in self._remote.record_files()]
-        wanted = [name for name in names if name not in known and not (place / name).exists()]
-        for name in wanted:
-            write_whole(place / Path(name).name, self._remote.record_file(name))
-        return len(wanted)
+        here = {path.name for path in place.iterdir()} | set(known)
+        brought = 0
+        for name in self.names():
+            # A name, not a path: it is the broker's word.
+            if name not in here and Path(name).name == name:
+                with suppress(NotRetained):  # removed since
+                    write_whole(place / name, self._remote.record_file(name))
+                    brought += 1
+        return brought
+
+    def names(self) -> list[str]:
+        """The files that the broker has."""
+        if not bus_of(self.options.url).subscribers(LIST):
+            raise NotRetained(f"records of {self.options.url}", "none: start that broker with --trace DIR")
+        return [file.name for file in self._remote.record_files()]
 
     def drop(self, known: Collection[str]) -> None:
         """Remove files that are known elsewhere by now."""
@@ -40,9 +53,7 @@ class Fetching:
 
     def close(self) -> None:
         """End the connection."""
-        from giusto.pipeline.source import remote
-
-        remote.forget(self.options.url)
+        forget(self.options.url)
 
 
 def write_whole(path: Path, body: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,6 +31,8 @@ from giusto.pipeline.work import Work, explanation
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from giusto.pipeline.fetching import Fetching
 
 FORMAT = 1
 STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
@@ -66,6 +68,8 @@ class Stream:
     every_s: float = 1.0
     refresh_s: float = 10.0
     watch: Watch | None = None
+    fetching: Fetching | None = None
+    shown: Callable[[Verdict], None] | None = None
     failure: BaseException | None = None
     is_ending: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -107,12 +111,28 @@ class Stream:
     def turn(self, query: StreamingQuery, batches: Batches) -> None:
         """Let new files in; present if there is something new and the last time is long enough ago."""
         self.require_alive(query)
+        is_there = self.fetch(batches)
         batches.intake.take()
-        self.tell(batches, "waiting" if not batches.intake.unread else "reading")
+        waits = "waiting" if is_there else "waiting for the broker"
+        self.tell(batches, "reading" if batches.intake.unread else waits)
         wait_s = max(self.refresh_s, self.took_s * (1 / PRESENTING - 1))
         is_due = time.monotonic() - self.presented_s >= wait_s
         if is_due and self.presented != batches.state.batch:
             self.present(batches)
+
+    def fetch(self, batches: Batches) -> bool:
+        """Bring new files if they are elsewhere; whether their broker answers."""
+        if self.fetching is None:
+            return True
+        known = batches.intake.good.keys() | batches.intake.bad.keys()
+        self.fetching.drop(known)
+        try:
+            self.fetching.bring(known)
+        except (ConnectionError, TimeoutError):
+            if batches.state.batch < 0:  # it never was there
+                raise
+            return False
+        return True
 
     def start(self, batches: Batches) -> StreamingQuery:
         """The query: whatever appears among the files that were let in."""
@@ -155,6 +175,8 @@ class Stream:
             self.out.keep_verdict(verdict.to_dict())
             self.presented, self.presented_s = state.batch, time.monotonic()
             self.took_s = self.presented_s - began_s
+        if self.shown is not None:
+            self.shown(verdict)
         return verdict
 
     def tell(self, batches: Batches, stage: str) -> None:
@@ -197,7 +219,7 @@ class Stream:
         """What parts of one stream have in common."""
         return {
             "format": FORMAT,
-            "records": str(self.records),
+            "records": str(self.records) if self.fetching is None else self.fetching.options.url,
             "columns": list(COLUMNS),
             "tables": [table.name for table in TABLES],
             "slice_ns": SLICE_NS,
