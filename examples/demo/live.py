@@ -22,7 +22,7 @@ import giusto
 
 BARS = " ▁▂▃▄▅▆▇█"
 # How much too early a message may come: when the machine stands still, the broker does not read for so long.
-TOLERANCE = "50ms"
+TOLERANCE_MS = 50
 
 
 class Client:
@@ -76,7 +76,7 @@ class Witness:
 @contextmanager
 def process(*command: str) -> Iterator[subprocess.Popen[str]]:
     """A child that is gone when we are."""
-    environment = os.environ | {"GIUSTO_GUARANTEE_TOLERANCE": TOLERANCE}
+    environment = os.environ | {"GIUSTO_GUARANTEE_TOLERANCE": f"{TOLERANCE_MS}ms"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     child = subprocess.Popen([sys.executable, *command], env=environment, **pipes)
     try:

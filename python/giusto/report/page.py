@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, the table below it, and how that is drawn; an optional one may be left out."""
+    """A heading, the table below it, and how that is drawn; an optional one is left out if it has no rows."""
 
     anchor: str
     title: str
@@ -47,8 +47,9 @@ class Section:
     optional: bool = False
 
     def body(self, tables: Tables) -> Markup:
-        """Raises `Absent`."""
-        return self.draw(tables.read(self.table, self.columns))
+        """What stands below the heading. Raises `Absent`."""
+        found = tables.read(self.table, self.columns)
+        return self.draw(found) if len(found) or not self.optional else Markup()
 
 
 def by_rows(draw: Callable[[list[Row]], Markup]) -> Callable[[pa.Table], Markup]:
@@ -79,7 +80,8 @@ def page(tables: Tables) -> str:
     drawn, absent = [], []
     for section in SECTIONS:
         try:
-            drawn.append((section, section.body(tables)))
+            body = section.body(tables)
+            drawn += [(section, body)] if body else []
         except Absent as reason:
             absent.append(section.table)
             if not section.optional:
