@@ -50,6 +50,7 @@ def play(console: Console, records: Path) -> tuple[list[Client], dict[str, Kept]
         ask_too_much(console, address)
         witness = Witness()
         watch(console, clients, address, start_ns)
+        witness.stop()
         return clients, account(address), witness
 
 

@@ -64,10 +64,15 @@ class Witness:
 
     def __init__(self) -> None:
         self.worst_ms = 0.0
+        self._is_watching = True
         threading.Thread(target=self._watch, daemon=True).start()
 
+    def stop(self) -> None:
+        """What comes now is no excuse for what was."""
+        self._is_watching = False
+
     def _watch(self) -> None:
-        while True:
+        while self._is_watching:
             before_ns = time.monotonic_ns()
             time.sleep(0.001)
             self.worst_ms = max(self.worst_ms, (time.monotonic_ns() - before_ns) / 1e6 - 1)
