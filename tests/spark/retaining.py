@@ -15,7 +15,7 @@ from giusto.retain import requests
 from giusto.retain.requests import LogIs
 
 # Not a limit on speed: what never comes must not stop the test run.
-WATCHDOG_S = 120.0
+WATCHDOG_S = 300.0
 
 
 class Retaining:

@@ -21,6 +21,7 @@ from giusto.retain.log import Bounds, Log
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
+from giusto.steward.models import Models
 from giusto.steward.sink import Sink
 
 NAME = "$steward"
@@ -31,6 +32,12 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
+    listening: list[Duty] = [Models()] if config.models.listen else []
+    return listening + retaining(config)
+
+
+def retaining(config: BrokerConfig) -> list[Duty]:
+    """What retained topics take."""
     if config.retain.folder is None:
         return []
     if find_spec("pyarrow") is None:
