@@ -9,7 +9,6 @@ from pathlib import Path
 os.environ.setdefault("POLARS_MAX_THREADS", "2")
 
 import polars as pl
-
 from benchmarks.pipeline import bear_silver
 from benchmarks.pipeline.bear_gold import GOLD
 from benchmarks.pipeline.records import WALL_OFFSET_NS
@@ -42,3 +41,8 @@ class Bear:
             return GOLD[name]((self.inputs["deliveries"], self.inputs["hops"]))
         made: pl.LazyFrame = getattr(bear_silver, name)(self.inputs["records"])
         return made
+
+    def scan(self, sum_of: str) -> object:
+        """One number of all records."""
+        found = pl.sql_expr(sum_of) if sum_of != "count(*)" else pl.len()
+        return self.inputs["records"].select(found).collect(engine="streaming").item()

@@ -1,4 +1,4 @@
-"""The gold tables in Polars, but for `arrival_envelope`, which needs a running minimum for each of 93 rates."""
+"""The gold tables in Polars, but for `arrival_envelope`: 93 running minima of every flow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def middle() -> pl.Expr:
     return (col("bucket") - shift * 64) * width + (width - 1) // 2
 
 
-def gathered(counted: pl.LazyFrame, key: list[str], names: dict[str, int], *, by_bucket: bool) -> pl.LazyFrame:
+def gathered(
+    counted: pl.LazyFrame, key: list[str], names: dict[str, int], *, by_bucket: bool
+) -> pl.LazyFrame:
     """Quantiles of buckets by the nearest rank, and the histogram."""
     value = pl.min_horizontal(col("middle"), col("max_ns")) if by_bucket else col("middle")
     rank, total = col("count").cum_sum(), col("count").sum()
@@ -200,14 +202,22 @@ def link_model(frames: Frames) -> pl.LazyFrame:
     rest = ["size_bytes", "t_sent_ns", "t_egress_ns", took]
     ends = col("node").cast(pl.String).str.split_exact("->", 1)
     is_link = col("subscriber").is_null() & col("node").cast(pl.String).str.contains("->", literal=True)
-    between = frames[1].filter(is_link).select(
-        col("run").cast(pl.String),
-        ends.struct.field("field_0").alias("source"),
-        ends.struct.field("field_1").alias("target"),
-        *rest,
+    between = (
+        frames[1]
+        .filter(is_link)
+        .select(
+            col("run").cast(pl.String),
+            ends.struct.field("field_0").alias("source"),
+            ends.struct.field("field_1").alias("target"),
+            *rest,
+        )
     )
     last = frames[0].filter(col("subscriber").is_not_null() & col("node").is_not_null())
-    ends_of_last = [col("run").cast(pl.String), col("node").alias("source"), col("subscriber").alias("target")]
+    ends_of_last = [
+        col("run").cast(pl.String),
+        col("node").alias("source"),
+        col("subscriber").alias("target"),
+    ]
     both = pl.concat([between, last.select(*(each.cast(pl.String) for each in ends_of_last), *rest)])
     per_kb = pl.when(col("size_bytes") > 0).then(col("delay_ns") * 1024 / col("size_bytes"))
     scaled = both.filter(col("delay_ns").is_not_null()).with_columns(
@@ -247,13 +257,17 @@ def quantum(frames: Frames) -> pl.LazyFrame:
         size_class=pl.when(size <= 1).then(size).otherwise(power),
     )
     key = ["run", "node", "size_class", "fan_out"]
-    counted = with_bucket(busy, "service_ns").group_by(*key, "bucket").agg(
-        count=pl.len().cast(pl.Int64),
-        sum_ns=col("service_ns").sum(),
-        max_ns=col("service_ns").max(),
-        bound_ns=pl.lit(0),
-        deadline_ns=pl.lit(0),
-        largest_bytes=size.max(),
+    counted = (
+        with_bucket(busy, "service_ns")
+        .group_by(*key, "bucket")
+        .agg(
+            count=pl.len().cast(pl.Int64),
+            sum_ns=col("service_ns").sum(),
+            max_ns=col("service_ns").max(),
+            bound_ns=pl.lit(0),
+            deadline_ns=pl.lit(0),
+            largest_bytes=size.max(),
+        )
     )
     names = {name: QUANTILES[name] for name in ("p50_ns", "p99_ns", "p99_9_ns")}
     found = gathered(counted, key, names, by_bucket=True)
