@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
@@ -37,8 +38,9 @@ class Bus(AnyBus):
         name: str | None = None,
         timeout: Duration = 5.0,
         reconnect: bool = True,
+        trace: str | os.PathLike[str] | None = None,
     ) -> None:
-        super().__init__(address, name, timeout, reconnect)
+        super().__init__(address, name, timeout, reconnect, trace)
         self._lock = threading.RLock()
         self._restorer: threading.Thread | None = None
         self._closing = threading.Event()
@@ -48,13 +50,14 @@ class Bus(AnyBus):
         self._native = self._make_native()
         try:
             self._connected = self._run(operation.connect(self._native, self.name, self._is_unnamed))
+            self.name = self._connected.name
+            self._begin_trace()
         except BaseException as error:
             self._native.end("never connected", 0)
             raise not_connected(error, self) from None
-        self.name = self._connected.name
 
     def _make_native(self) -> _core.Connection:
-        return _core.Connection(attend=weak_hook(self._attend))
+        return _core.Connection(attend=weak_hook(self._attend), record_capacity=self._record_capacity)
 
     # --- the five primitives
 
@@ -300,6 +303,7 @@ class Bus(AnyBus):
             self._second.close()
         self._native.end("the bus was closed", LEAVE_NS, is_wanted=True)
         self._join()
+        self._end_trace()
 
     def _stop(self) -> bool:
         was_open = not self._closing.is_set()
@@ -495,12 +499,17 @@ class _Over(Exception):
 
 
 def connect(
-    address: str | None = None, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+    address: str | None = None,
+    *,
+    name: str | None = None,
+    timeout: Duration = 5.0,
+    reconnect: bool = True,
+    trace: str | os.PathLike[str] | None = None,
 ) -> Bus:
     """Connect to a broker: at `address`, else at `GIUSTO_ADDRESS`, else on this machine.
 
     `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by a
     thread, with all publishers and subscriptions, once somebody notices the loss; without, everything raises
-    `Closed` from then on.
+    `Closed` from then on. With `trace`, a folder, a record of each message that comes in is written there.
     """
-    return Bus(broker_address(address), name=name, timeout=timeout, reconnect=reconnect)
+    return Bus(broker_address(address), name=name, timeout=timeout, reconnect=reconnect, trace=trace)

@@ -73,7 +73,7 @@ class TraceWriter:
     def stop(self) -> None:
         """Write what is left and end; returns when all files are complete."""
         self._stopping.set()
-        if self._thread.ident is not None:
+        if self._thread.ident is not None and self._thread is not threading.current_thread():
             self._thread.join()
         while self.turn():
             pass

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -33,10 +34,20 @@ CLOSED = "the bus was closed"
 class Bus(AnyBus):
     """A connection to a broker. Made by `connect`; leaving its `async with` block closes it."""
 
-    def __init__(self, address: str, *, name: str | None, timeout: Duration, reconnect: bool) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        name: str | None,
+        timeout: Duration,
+        reconnect: bool,
+        trace: str | os.PathLike[str] | None = None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
-        super().__init__(address, name, timeout, reconnect)
-        self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
+        super().__init__(address, name, timeout, reconnect, trace)
+        self._native = _core.Connection(
+            in_loop=True, attend=weak_hook(self._attend), record_capacity=self._record_capacity
+        )
         self._watched: list[int] = []
         self._waiters = Waiters()
         self._is_room_awaited = False
@@ -51,10 +62,12 @@ class Bus(AnyBus):
     async def _start(self) -> Self:
         try:
             self._connected = await self._run(operation.connect(self._native, self.name, self._is_unnamed))
+            self.name = self._connected.name
+            if self._trace_folder is not None:
+                await self._loop.run_in_executor(None, self._begin_trace)
         except BaseException as error:
             self._end("never connected", 0)
             raise not_connected(error, self) from None
-        self.name = self._connected.name
         return self
 
     # --- the five primitives
@@ -296,6 +309,8 @@ class Bus(AnyBus):
         self._ended = self._ended or Closed(CLOSED)
         try:
             await self._loop.run_in_executor(None, self._native.end, CLOSED, LEAVE_NS)
+            if self._trace_folder is not None:
+                await self._loop.run_in_executor(None, self._end_trace)
         finally:
             self._end(CLOSED, 0)
         for task in self._tasks:
@@ -501,13 +516,12 @@ async def _consume(
 class Connecting:
     """A bus that is being connected: `await` it, or use it in `async with`."""
 
-    def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
-        self._arguments = (address, name, timeout, reconnect)
+    def __init__(self, address: str, **arguments: Any) -> None:
+        self._address, self._arguments = address, arguments
         self._bus: Bus | None = None
 
     async def _connect(self) -> Bus:
-        address, name, timeout, reconnect = self._arguments
-        self._bus = await Bus(address, name=name, timeout=timeout, reconnect=reconnect)._start()
+        self._bus = await Bus(self._address, **self._arguments)._start()
         return self._bus
 
     def __await__(self) -> Generator[Any, None, Bus]:
@@ -522,10 +536,15 @@ class Connecting:
 
 
 def connect(
-    address: str | None = None, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+    address: str | None = None,
+    *,
+    name: str | None = None,
+    timeout: Duration = 5.0,
+    reconnect: bool = True,
+    trace: str | os.PathLike[str] | None = None,
 ) -> Connecting:
     """Connect to a broker: `async with connect(…) as bus`, or `bus = await connect(…)`.
 
     The arguments mean what they mean for the blocking face.
     """
-    return Connecting(broker_address(address), name, timeout, reconnect)
+    return Connecting(broker_address(address), name=name, timeout=timeout, reconnect=reconnect, trace=trace)
