@@ -29,7 +29,7 @@ export PYTHON VENV
 
 .PHONY: demo
 demo: build ## run the main job and show what it did
-	@$(PY) examples/demo.py
+	@$(PY) examples/demo
 
 .PHONY: bench
 bench: build ## measure speed (release build) and write docs/benchmarks.md

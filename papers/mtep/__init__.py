@@ -3,7 +3,7 @@
 from giusto.papers import Code
 
 from . import policies, rates, readings, weights
-from .setting import once
+from .setting import check, once
 
 CODE = Code(
     experiments={
@@ -19,4 +19,5 @@ CODE = Code(
         "readings": readings.draw,
     },
     once=once,
+    check=check,
 )

@@ -62,7 +62,7 @@ def measure(trial: Trial) -> Findings:
     for metric in METRICS:
         values[f"order-{metric}"] = order(groups, metric)
     values["expiry-fits"] = ", ".join(each for each in EXPIRIES if fits(groups, each))
-    values["expiry-near"] = "; ".join(f"{each} {near(groups, each)}" for each in EXPIRIES)
+    values["expiry-near"] = ", ".join(each for each in EXPIRIES if near(groups, each))
     return Findings(values, {"policies": by_topology(groups), "ratios": all_ratios(groups)})
 
 

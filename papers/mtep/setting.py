@@ -22,7 +22,7 @@ BASELINES = ("priority", "fifo", "lrt")
 EXPIRIES = ("none", "dead", "eps")
 # Rule (14) is a part of MTEP; for the others the paper says nothing, and this is what fits.
 OWN_EXPIRY = {"mtep": "eps", "priority": "dead", "fifo": "dead", "lrt": "dead"}
-RATE_MAX, MINUTES_MAX = 20.0, 1_440
+RATE_MIN, RATE_MAX, MINUTES_MAX = 1e-6, 20.0, 1_440
 READINGS = {
     "usual": Reading(),
     "spread": Reading(sending="spread"),
@@ -99,6 +99,16 @@ def spread(values: Iterable[float]) -> tuple[float, float, float, float]:
     return fmean(listed), stdev(listed), min(listed), max(listed)
 
 
+def check(*, rate: float, weight: float, minutes: int, **_: object) -> None:
+    """Refuse what cannot be run."""
+    if not RATE_MIN <= rate <= RATE_MAX:
+        raise InvalidInput("--rate", rate, f"{RATE_MIN:g} to {RATE_MAX:g}")
+    if not 0 <= weight <= 1:
+        raise InvalidInput("--weight", weight, "0 to 1")
+    if not 1 <= minutes <= MINUTES_MAX:
+        raise InvalidInput("--minutes", minutes, f"1 to {MINUTES_MAX}")
+
+
 def once(
     *,
     policy: Annotated[Literal["mtep", "fifo", "priority", "lrt"], "How every link chooses."] = "mtep",
@@ -120,12 +130,6 @@ def once(
     minutes: Annotated[int, "How long publishers send."] = 120,
 ) -> dict[str, Any]:
     """One run of two hours: success rate (15), total earning (1), and what became of every delivery."""
-    if not 0 < rate <= RATE_MAX:
-        raise InvalidInput("--rate", rate, f"more than 0, and at most {RATE_MAX:g}")
-    if not 0 <= weight <= 1:
-        raise InvalidInput("--weight", weight, "0 to 1")
-    if not 1 <= minutes <= MINUTES_MAX:
-        raise InvalidInput("--minutes", minutes, f"1 to {MINUTES_MAX}")
     setting = Setting(
         policy=policy,
         rate=rate,
@@ -138,4 +142,6 @@ def once(
     )
     chosen = {name: getattr(setting, name) for name in Setting.__dataclass_fields__}
     found = figures(setting)
-    return chosen | {name: getattr(found, name) for name in Figures.__dataclass_fields__}
+    told = chosen | {name: getattr(found, name) for name in Figures.__dataclass_fields__}
+    # Of nothing there is no part that succeeds.
+    return told if found.ideal else told | {"success_rate": None}

@@ -70,7 +70,10 @@ def means(curves: Curves, weights: tuple[float, ...]) -> Table:
 def claims(curves: Curves, table: Table, weights: tuple[float, ...]) -> dict[str, Value]:
     """What the text says about Fig. 9; of the means unless said otherwise."""
     success, earning = (table.column(f"{what}_mean", kind="random phases") for what in ("success", "earning"))
-    stable = [each for each, weight in zip(success, weights, strict=True) if weight >= STABLE]
+    stable, stable_earning = (
+        [each for each, weight in zip(means, weights, strict=True) if weight >= STABLE]
+        for means in (success, earning)
+    )
     used = weights.index(USED)
     reached = [100 * row[used].success_rate >= SUCCESS[0] for row in curves["random phases"]]
     rich = [row[used].total_earning >= EARNING[0] for row in curves["random phases"]]
@@ -90,6 +93,7 @@ def claims(curves: Curves, table: Table, weights: tuple[float, ...]) -> dict[str
         "weight-success-spread": spread_success[used],
         "weight-earning-spread": spread_earning[used],
         "weight-stable": max(stable) - min(stable),
+        "weight-stable-earning": 100 * (max(stable_earning) / min(stable_earning) - 1),
         "weight-best-success": weights[success.index(max(success))],
         "weight-best-earning": weights[earning.index(max(earning))],
         "weight-correlation": together,

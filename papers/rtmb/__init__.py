@@ -27,4 +27,5 @@ CODE = Code(
         "moves": moves.draw,
     },
     once=flooding.once,
+    check=flooding.check,
 )

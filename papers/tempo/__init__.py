@@ -22,4 +22,5 @@ CODE = Code(
         "isolation": isolation.draw,
     },
     once=isolation.once,
+    check=isolation.check,
 )

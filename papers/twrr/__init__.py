@@ -20,4 +20,5 @@ CODE = Code(
         "formulas": formulas.draw,
     },
     once=seconds.once,
+    check=seconds.check,
 )

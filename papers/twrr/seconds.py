@@ -164,6 +164,12 @@ def falls(table: Table, name: str) -> bool:
     return all(more > less for more, less in pairwise(ordered))
 
 
+def check(*, seed: int, **_: object) -> None:
+    """Refuse what cannot be run."""
+    if not 0 <= seed < SEEDS_MAX:
+        raise InvalidInput("--seed", seed, f"a whole number from 0 to {SEEDS_MAX - 1}")
+
+
 def once(
     *,
     medium: Annotated[Literal["switched", "can", "ethernet"], "The link layer."] = "switched",
@@ -172,8 +178,6 @@ def once(
     seed: Annotated[int, "All draws."] = 0,
 ) -> dict[str, Any]:
     """Five seconds: mean and greatest delay of client 1 in the broker, second by second."""
-    if not 0 <= seed < SEEDS_MAX:
-        raise InvalidInput("--seed", seed, f"a whole number from 0 to {SEEDS_MAX - 1}")
     sent = setting.sending(seed, each=each)
     found = delays(printed(sent, medium)) if broker == "printed" else ours(sent, medium)
     told: dict[str, Any] = {"messages": len(sent), "forwarded": sum(map(len, found.values()))}

@@ -291,6 +291,8 @@ class _LinkOptions(TypedDict, total=False):
     bits_per_s: int | None  # bandwidth
     overhead_bytes: int | None  # bandwidth
     least_bytes: int | None  # bandwidth
+    estimate_mean_ns_per_kb: float | None
+    estimate_deviation_ns_per_kb: float | None
     propagation_ns: int | None
     medium: int | None
     policy: str | Callable[[], Any] | None
@@ -548,6 +550,18 @@ class Door:
         burst: int | None = None,
         jitter_ns: int | None = None,
     ) -> int: ...
+    def reoffer(
+        self,
+        conn: int,
+        flow: int,
+        *,
+        max_size_bytes: int | None = None,
+        min_sep_ns: int | None = None,
+        count: int | None = None,
+        period_ns: int | None = None,
+        burst: int | None = None,
+        jitter_ns: int | None = None,
+    ) -> None: ...
     def unadvertise(self, conn: int, flow: int) -> None: ...
     def subscribe(
         self, conn: int, pattern: str, *, filter: Filter | str | None = None, need: Need | None = None
@@ -878,6 +892,8 @@ class Message:
     def sequence(self) -> int: ...
     @property
     def attributes(self) -> dict[str, Any]: ...
+    @property
+    def attribute_block(self) -> bytes: ...
 
 @disjoint_base
 class Inbox:

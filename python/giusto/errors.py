@@ -13,6 +13,7 @@
     ├── Overload(message)
     ├── Refused(why, reason, nearest, parts)
     ├── NotKept(path, problem)
+    ├── NotRetained(log, problem)                 also a LookupError
     ├── Unreachable(address, problem)             also a ConnectionError
     ├── Closed(reason)                            also a ConnectionError
     ├── TimedOut(what, after_ns)                  also a TimeoutError
@@ -260,6 +261,18 @@ class NotKept(GiustoError):
 
     def __str__(self) -> str:
         return f"contracts cannot be kept in {self.path}: {self.problem}; make room for them and ask again"
+
+
+class NotRetained(GiustoError, LookupError):
+    """Messages that are not, or no longer, in a log of retained topics."""
+
+    def __init__(self, log: str, problem: str) -> None:
+        super().__init__(log, problem)
+        self.log = log
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.log}: {self.problem}"
 
 
 class Unreachable(GiustoError, ConnectionError):

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from giusto.errors import ProtocolError
+from giusto.models import Model, ModelVerdict
 
 
 class Wire(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="op", tag=str.lower):
@@ -133,6 +134,12 @@ class Explain(Request, frozen=True, kw_only=True):
     topic: str
 
 
+class Learn(Request, frozen=True, kw_only=True):
+    """What was measured of the bus; the broker takes it up if every promise holds with it."""
+
+    model: Model
+
+
 AnyRequest: TypeAlias = (
     Connect
     | Advertise
@@ -145,6 +152,7 @@ AnyRequest: TypeAlias = (
     | Status
     | Views
     | Explain
+    | Learn
 )
 
 # --- what the broker answers
@@ -270,7 +278,10 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StatusIs(Answer, frozen=True, kw_only=True):
-    """`totals` are the counters of all topics, also of those that are gone; `refused` what was no message."""
+    """`totals` are the counters of all topics, also of those that are gone; `refused` what was no message.
+
+    `models` is what became of the newest models of what was measured.
+    """
 
     run: str
     version: str
@@ -282,6 +293,7 @@ class StatusIs(Answer, frozen=True, kw_only=True):
     clients: list[ClientStatus]
     totals: dict[str, int] = {}
     refused: dict[str, int] = {}
+    models: list[ModelVerdict] = []
 
 
 class ViewsAre(Answer, frozen=True, kw_only=True):
@@ -331,8 +343,14 @@ class Explained(Answer, frozen=True, kw_only=True):
     fanout: int = 0
 
 
+class Learned(Answer, frozen=True, kw_only=True):
+    """What became of a model."""
+
+    verdict: ModelVerdict
+
+
 AnyAnswer: TypeAlias = (
-    Done | Failed | Connected | Advertised | Subscribed | Parties | StatusIs | ViewsAre | Explained
+    Done | Failed | Connected | Advertised | Subscribed | Parties | StatusIs | ViewsAre | Explained | Learned
 )
 
 # --- what the broker says unasked

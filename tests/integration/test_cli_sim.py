@@ -84,6 +84,10 @@ def test_records_are_kept_in_the_one_schema(tmp_path: Path, name: str) -> None:
     [
         (["absent.toml"], "giusto: scenario = absent.toml: expected a file that can be read"),
         ([WARDS, "--records", "records.csv"], "giusto: --records = records.csv: expected a folder, or a"),
+        (
+            ["absent.toml", "--records", "/absent/x.parquet"],
+            "giusto: --records = /absent/x.parquet: expected a file that can be written, in a folder that",
+        ),
         ([WARDS, "--until", "soon"], "giusto: --until = soon: expected a duration with its unit"),
         ([WARDS, "--seed", "-1"], "giusto: --seed = -1: expected"),
     ],
@@ -93,6 +97,17 @@ def test_what_was_called_wrongly_is_said_in_a_line(words: list[str | Path], comp
     assert (code, out) == (2, "")
     assert err.startswith(complaint)
     assert len(err.splitlines()) == 1
+
+
+def test_what_waits_for_ever_is_in_no_topic_and_is_said(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.toml"
+    fault = '[[faults]]\nkind = "link_down"\nlink = "ward-1->hub"\n'
+    cut.write_text(f"{WARDS.read_text('utf-8')}\n{fault}", "utf-8")
+    code, out, err = run(cut, "--until", "2s", "--json")
+    fields = json.loads(out)
+    assert (code, fields["unfinished"] > 0) == (0, True)
+    assert err == f"{fields['unfinished']:,} deliveries never ended, and are in no topic's figures\n"
+    assert fields["ideal"] == fields["unfinished"] + sum(topic["ideal"] for topic in fields["topics"])
 
 
 def test_a_scenario_that_cannot_run_is_refused_with_its_path(tmp_path: Path) -> None:

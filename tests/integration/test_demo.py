@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from giusto.errors import NotInstalled
+from giusto.pipeline.prerequisites import require_spark
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,13 +67,44 @@ def test_the_example_of_a_test_without_a_broker_passes() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_demo_shows_contracts_that_a_flood_does_not_break() -> None:
-    done = run("demo.py", COLUMNS="200")
+def missing_for_spark() -> str | None:
+    """What the pipeline lacks here, if anything."""
+    try:
+        require_spark()
+    except NotInstalled as missing:
+        return str(missing)
+    return None
+
+
+def test_the_demo_shows_contracts_that_a_flood_does_not_break_and_audits_them(tmp_path: Path) -> None:
+    done = run("demo", COLUMNS="200", TMPDIR=str(tmp_path))
     assert done.returncode == 0, done.stderr + done.stdout
     said = " ".join(done.stdout.split())
     assert said.count("Granted: never later than") == 3
     assert "impatient wants 100 µs. Refused:" in said
     assert "the topics under contract lost 0" in said
+    missing = missing_for_spark()
+    if missing is not None:
+        assert missing in said
+        return
+    report = Path(done.stdout.splitlines()[-1])
+    verdict = json.loads((report.parent / "verdict.json").read_text("utf-8"))
+    assert report.read_text("utf-8").startswith("<!doctype html>")
+    assert verdict["contracts"] >= 3
+    assert verdict["losses"]["policed"] > 0
+    assert (
+        verdict["records"] >= verdict["deliveries"] > 7_000
+    )  # 500 + 200 + 20 in each of 10 s, and the camera's
+
+
+def test_the_demo_says_what_to_install_for_its_audit() -> None:
+    program = (
+        "import sys; sys.path[0] = 'examples/demo'; from audit import possible, Console; possible(Console())"
+    )
+    command = [sys.executable, "-c", program]
+    settings = os.environ | {"JAVA_HOME": "nowhere", "COLUMNS": "500"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=settings)
+    assert "install Java 17 or newer" in done.stdout, done.stderr
 
 
 def test_every_promise_in_virtual_time_is_kept() -> None:

@@ -106,11 +106,17 @@ def test_a_run_that_ends_after_its_time_leaves_messages_under_way() -> None:
     assert short()["unfinished"] == 0
 
 
+def test_a_run_in_which_nothing_is_published_has_no_success_rate() -> None:
+    found = once(PAPER, rate=1e-6, minutes=1)
+    assert (found["published"], found["ideal"], found["success_rate"]) == (0, 0, None)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rate": 0}, "--rate = 0.0: expected more than 0, and at most 20"),
-        ({"rate": -1}, "--rate = -1.0: expected more than 0, and at most 20"),
+        ({"rate": 0}, "--rate = 0.0: expected 1e-06 to 20"),
+        ({"rate": -1}, "--rate = -1.0: expected 1e-06 to 20"),
+        ({"rate": 1e-9}, "--rate = 1e-09: expected 1e-06 to 20"),
         ({"weight": 1.1}, "--weight = 1.1: expected 0 to 1"),
         ({"weight": "nan"}, "--weight = nan: expected 0 to 1"),
         ({"minutes": 0}, "--minutes = 0: expected 1 to 1440"),

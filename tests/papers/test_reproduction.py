@@ -11,6 +11,7 @@ import pytest
 from giusto.papers import Paper, Size, found, run
 from giusto.papers.page import page
 from giusto.papers.parameters import once, parameters
+from giusto.pipeline.cases import made
 
 ROOT = Path(__file__).parents[2]
 PAPERS = {paper.key: paper for paper in found()}
@@ -35,6 +36,13 @@ def test_a_small_run_comes_out_as_claimed_and_as_the_full_one_did(paper: Paper, 
 def test_a_single_run_works_with_its_defaults(paper: Paper) -> None:
     if parameters(paper.code.once):
         assert once(paper)
+
+
+@each_paper
+def test_every_parameter_of_a_single_run_can_be_swept(paper: Paper) -> None:
+    given = {each.name: each.default for each in parameters(paper.code.once)}
+    assert given
+    assert list(made([{"paper": paper.key, **given}])) == [{"paper": paper.key, **given}]
 
 
 def test_the_page_says_what_was_kept() -> None:

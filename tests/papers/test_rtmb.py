@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from math import isclose
+from typing import Any
 
 import pytest
 
@@ -58,6 +60,32 @@ def test_three_flows_stand_one_level_together_and_none_below_the_two_others() ->
     assert ports.queueing(THREE[0], THREE[1:], [], 9 * MS // 10) > 3 * MS
 
 
+def flooding() -> Any:
+    """The module of the flooding experiment."""
+    assert find("rtmb").code  # loads the package of the paper
+    return importlib.import_module("giusto_paper_rtmb.flooding")
+
+
+def test_the_load_is_that_of_the_text() -> None:
+    assert abs(sum(topic.load for topic in flooding().TOPICS) / 1e6 - 815) <= 1
+
+
+@pytest.mark.parametrize("flood", [False, True])
+def test_both_networks_have_the_same_room(flood: bool) -> None:
+    asked = {"flood": flood, "until_ns": 10 * MS, "seed": 0, "buffer": 77}
+    for managed in (False, True):
+        assert [link.capacity for link in flooding().scenario(managed=managed, **asked).links] == [77]
+
+
+def test_levels_make_no_room_where_everybody_keeps_to_his_contract() -> None:
+    plain, managed = (
+        flooding().run_case(managed=managed, flood=False, until_ns=50 * MS, buffer=32)[1]
+        for managed in (False, True)
+    )
+    assert None in plain
+    assert [each is None for each in plain] == [each is None for each in managed]
+
+
 def test_a_managed_network_keeps_what_a_flood_takes_from_best_effort() -> None:
     managed, plain = (
         once("rtmb", network=network, milliseconds=50) for network in ("managed", "best-effort")
@@ -65,6 +93,12 @@ def test_a_managed_network_keeps_what_a_flood_takes_from_best_effort() -> None:
     assert managed["lost"] == 0 < plain["lost"]
     assert managed["latency_max_ms"] <= managed["max_latency_ms"]
     assert managed["policed_frames"] > 0 == plain["policed_frames"]
+
+
+@pytest.mark.parametrize("buffer", [0, 10**6])
+def test_a_port_without_room_or_without_end_is_refused(buffer: int) -> None:
+    with pytest.raises(InvalidInput, match=f"--buffer = {buffer}: expected a whole number from 1 to 100000"):
+        once("rtmb", buffer=buffer)
 
 
 @pytest.mark.parametrize("milliseconds", [0, 10**6])

@@ -47,13 +47,13 @@ def test_the_printed_stability_test_accepts_what_cannot_work() -> None:
 
 
 def test_a_single_run_isolates_with_shares_and_not_without() -> None:
-    small = {"seconds": 1, "capacity": 7_000}
+    small = {"contention": 1, "capacity": 7_000}
     shares, queue = once("tempo", **small), once("tempo", policy="one-queue", **small)
     assert shares["good_worst_ms"] * 10 < queue["good_worst_ms"]
     assert shares["bad_worst_ms"] > 100 * shares["bad_before_ms"]
 
 
-@pytest.mark.parametrize("name", ["capacity", "rate", "share", "seconds"])
+@pytest.mark.parametrize("name", ["capacity", "rate", "share", "contention"])
 def test_a_single_run_that_cannot_be_made_is_refused(name: str) -> None:
     for value in (0, 10**9):
         with pytest.raises(InvalidInput, match=f"--{name} = {value}: expected a whole number from 1 to"):

@@ -46,8 +46,10 @@ def test_records_are_those_of_every_run() -> None:
 def test_hops_are_records_without_a_subscriber() -> None:
     run = chain(records="hops").run(1000)
     table = record.to_table(run.batches())
-    assert table["subscriber"].to_pylist().count(None) == 6
-    assert len(table) == 9
+    hops = [row for row in table.to_pylist() if row["subscriber"] is None]
+    assert {row["node"] for row in hops} == {"b0->b1", "b1->b2"}
+    assert {row["t_received_ns"] - row["t_egress_ns"] for row in hops} == {100}
+    assert (len(hops), len(table)) == (6, 9)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ mod item;
 mod result;
 
 use giusto_core::error::Invalid;
+use giusto_core::output::PRIORITY_MAX;
 use giusto_core::record::CAPACITY_MAX;
 use giusto_sim::network::{Broker, Error, Link, Medium, Publisher, Records, Scenario, Subscriber, Topic};
 use pyo3::exceptions::PyRuntimeError;
@@ -96,6 +97,7 @@ impl Network {
             source: item.id("source", source)?,
             target: item.id("target", target)?,
             delay: item.delay()?,
+            estimate: item.estimate()?,
             propagation_ns: item.span("propagation_ns", 0)?,
             medium: item.take("medium")?.map(|medium| item.id("medium", &medium)).transpose()?,
             policy: item.output_policy(&self.complaint)?,
@@ -126,8 +128,8 @@ impl Network {
             topic: item.id("topic", topic)?,
             workload: item.workload()?,
             windows: item.list("windows")?,
-            size_bytes: item.range("size_bytes")?,
-            priority: item.range("priority")?,
+            size_bytes: item.range("size_bytes", u32::MAX)?,
+            priority: item.range("priority", PRIORITY_MAX)?,
             timeout_ns: item.span("timeout_ns", 0)?,
             delay_ns: item.span("delay_ns", 0)?,
             attributes: item.attributes()?,

@@ -5,15 +5,17 @@ use std::ops::RangeInclusive;
 
 use giusto_core::error::Invalid;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 use crate::errors::Raise;
 
-/// The whole number `value`, if it is one and within `range`.
+/// The whole number `value`, if it is one and within `range`. `True` equals 1, and is none.
 pub(crate) fn whole<T>(field: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<T>) -> PyResult<T>
 where
     T: TryFrom<i128> + PartialOrd + Display,
 {
-    let number = value.extract::<i128>().ok().and_then(|number| T::try_from(number).ok());
+    let given = if value.is_instance_of::<PyBool>() { None } else { value.extract::<i128>().ok() };
+    let number = given.and_then(|number| T::try_from(number).ok());
     number.filter(|number| range.contains(number)).ok_or_else(|| {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         Invalid::new(field, value, expected).raise()

@@ -5,7 +5,7 @@ mod scene;
 use giusto_core::output::{Expiry, Overflow, TERMS_MAX};
 use giusto_core::policer::Limit;
 use giusto_core::record::{Column, Outcome};
-use giusto_sim::network::{Delay, Error, Records, Run, Scenario, Workload};
+use giusto_sim::network::{Delay, Error, Fault, FaultKind, Records, Run, Scenario, Workload};
 use scene::{at, chain, link, publisher, run, subscriber, topic};
 
 fn ints(run: &Run, name: &str) -> Vec<Option<i64>> {
@@ -17,6 +17,14 @@ fn ints(run: &Run, name: &str) -> Vec<Option<i64>> {
         Some(Column::OptionalInt64(values)) => (0..batch.rows).map(|row| values.value(row)).collect(),
         _ => panic!("no column of numbers {name}"),
     }
+}
+
+fn names(run: &Run, name: &str) -> Vec<String> {
+    let batch = &run.batches[0];
+    let column = batch.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column);
+    let Some(Column::Name { keys, names }) = column else { panic!("no column of names {name}") };
+    let name = |row| keys.value(row).map_or("", |key| &names[key as usize]).to_owned();
+    (0..batch.rows).map(name).collect()
 }
 
 fn some(values: &[i64]) -> Vec<Option<i64>> {
@@ -154,6 +162,79 @@ fn one_copy_crosses_a_link_however_many_subscriptions_lie_behind_it() {
     assert_eq!(run.batches[0].rows, 2 + 5);
     let delays: Vec<i64> = run.totals.iter().map(|total| total.delay_max_ns).collect();
     assert_eq!(delays, [200, 100, 200, 0, 200]);
+}
+
+#[test]
+fn a_hop_record_names_its_link_and_when_it_was_crossed() {
+    let mut scenario = Scenario { links: vec![link(0, 1, 10), link(0, 2, 10)], ..chain(3, 10) };
+    scenario.links.iter_mut().for_each(|link| link.propagation_ns = 5);
+    scenario.publishers.push(publisher("p", 0, Workload::Trace { at_ns: vec![0, 0] }));
+    scenario.subscribers = vec![subscriber("s1", 1), subscriber("s2", 2)];
+    scenario.records = Records::Hops;
+    let run = run(&scenario);
+    let names = names(&run, "node");
+    // Both links begin at 0 and again at 10, and each message arrives 15 later.
+    assert_eq!(names[..2], ["b0->b1", "b0->b2"]);
+    assert_eq!(names.iter().filter(|name| *name == "b0->b2").count(), 2);
+    let (egress, received) = (ints(&run, "t_egress_ns"), ints(&run, "t_received_ns"));
+    let hops: Vec<_> = (0..names.len()).filter(|&row| names[row].contains("->")).collect();
+    let crossed: Vec<_> = hops.iter().map(|&row| (egress[row], received[row])).collect();
+    assert_eq!(crossed, [(0, 15), (0, 15), (10, 25), (10, 25)].map(|(from, to)| (Some(from), Some(to))));
+}
+
+#[test]
+fn what_never_crosses_a_link_has_no_hop_record() {
+    let mut scenario = chain(2, 100);
+    scenario.publishers.push(publisher("p", 0, Workload::Trace { at_ns: vec![0, 0, 500] }));
+    scenario.subscribers = vec![subscriber("s", 1), subscriber("t", 1)];
+    scenario.links[0].capacity = 1;
+    scenario.records = Records::Hops;
+    scenario.faults.push(Fault { kind: FaultKind::BrokerDown { broker: 0 }, window: (500, 501) });
+    let run = run(&scenario);
+    assert_eq!((run.counters.delivered, run.counters.overflow, run.counters.lost), (2, 2, 2));
+    assert_eq!(names(&run, "node").iter().filter(|name| *name == "b0->b1").count(), 1);
+    assert_eq!(run.batches[0].rows as u64, run.counters.ideal + 1);
+}
+
+#[test]
+fn what_is_ready_at_the_last_instant_begins_at_it() {
+    let mut scenario = chain(3, 100);
+    scenario.publishers.push(publisher("p", 0, Workload::Trace { at_ns: vec![0] }));
+    scenario.subscribers.push(subscriber("s", 2));
+    // Something is still to come, and so the run does not end for want of events.
+    scenario.faults.push(Fault { kind: FaultKind::BrokerDown { broker: 0 }, window: (400, 401) });
+    let cut = scenario.run(100, false, &mut || true).unwrap();
+    assert_eq!(cut.links.iter().map(|link| link.sent).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!((cut.ended_ns, cut.counters.unfinished), (100, 1));
+}
+
+#[test]
+fn a_publisher_that_is_long_away_does_not_keep_a_run_from_being_stopped() {
+    let mut scenario = chain(1, 0);
+    scenario.publishers.push(publisher("p", 0, Workload::Uniform { low_ns: 1, high_ns: 1 }));
+    scenario.publishers[0].windows = vec![(0, 5), (1 << 60, (1 << 60) + 5)];
+    scenario.subscribers.push(subscriber("s", 0));
+    assert_eq!(scenario.run((1 << 60) + 9, true, &mut || false).unwrap_err(), Error::Interrupted);
+}
+
+#[test]
+fn a_run_in_which_nothing_happens_ends_where_it_began() {
+    assert_eq!(run(&chain(2, 100)).ended_ns, 0);
+}
+
+#[test]
+fn a_least_frame_counts_once_for_what_can_still_be_in_time() {
+    let mut scenario = chain(3, 0);
+    for link in &mut scenario.links {
+        // A frame of 1000 bytes takes 1000 ns, and a message of 900 bytes as long.
+        link.delay = Delay::Bandwidth { bits_per_s: 8_000_000_000, overhead_bytes: 100, least_bytes: 1000 };
+        (link.policy, link.expiry) = ("mtep".into(), Some(Expiry::Eps));
+    }
+    scenario.publishers.push(publisher("p", 0, Workload::Trace { at_ns: vec![0] }));
+    scenario.publishers[0].size_bytes = (900, 900);
+    scenario.subscribers.push(subscriber("s", 2));
+    (scenario.subscribers[0].deadline_ns, scenario.subscribers[0].price) = (Some(2100), 1.0);
+    assert_eq!(run(&scenario).counters.delivered, 1);
 }
 
 #[test]

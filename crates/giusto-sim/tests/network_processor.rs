@@ -57,6 +57,16 @@ fn a_polling_server_serves_within_its_budget_from_the_start_of_a_period() {
 }
 
 #[test]
+fn a_queue_that_is_empty_when_the_budget_is_spent_leaves_nothing_for_later() {
+    let mut scenario = served("twrr", &[vec![0, 55]]);
+    scenario.brokers[0].processor.as_mut().unwrap().pace = Some((50, 10));
+    // The quantum ends with the budget at 10; at 50 nothing waits, and what comes at 55 is for 100.
+    assert_eq!(received(&run(&scenario)), [10, 110]);
+    scenario.publishers[0].workload = Workload::Trace { at_ns: vec![0, 50, 101] };
+    assert_eq!(received(&run(&scenario)), [10, 60, 160]);
+}
+
+#[test]
 fn a_quantum_that_ends_in_the_next_period_leaves_it_what_is_left_of_its_budget() {
     let mut scenario = served("twrr", &[vec![0, 0, 0]]);
     scenario.topics[0].service_ns = 90;

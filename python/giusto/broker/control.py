@@ -19,6 +19,7 @@ from giusto.broker.exchange import NotConnected, decode, failed, readable_id
 from giusto.broker.facts import facts_of
 from giusto.broker.guarded import Guarded
 from giusto.broker.keeping import Keeping
+from giusto.broker.learning import Learning
 from giusto.broker.leaving import Leaving
 from giusto.broker.mishap import survived
 from giusto.broker.plane import Event, Plane
@@ -56,6 +57,7 @@ class Control:
         udp_port: int | None = None,
         costs: Costs | None = None,
         store: Store | None = None,
+        node: str = "",
     ) -> None:
         self.registry = Registry()
         self._plane = plane
@@ -88,6 +90,7 @@ class Control:
             self.guarded,
             desk,
             self.leaving,
+            Learning(plane, self.registry, self.guarded, desk, config, clock, node),
             config,
             self._about,
             clock,

@@ -54,6 +54,8 @@ class Desk:
         self._keeping = keeping
         self._tolerance_ns = tolerance_ns
         self._clock = clock
+        self.suggestions: dict[tuple[str, str], Offer] = {}
+        """Offers that flows without a limit would have kept."""
 
     # --- what is asked
 
@@ -73,7 +75,8 @@ class Desk:
         return self._decided(draft)
 
     def _offer_guarded(self, draft: Draft, client: Client, flow: Offered, promising: list[Contract]) -> None:
-        require_limit(flow, is_over=not promising)
+        suggested = self.suggestions.get((client.name, flow.topic))
+        require_limit(flow, is_over=not promising, suggested=suggested)
         require_stream(client, flow.topic)
         require_limits_beside(client, flow.topic)
         for contract in promising:
@@ -125,6 +128,16 @@ class Desk:
         present = self._guarded.topics.get(topic)
         if present is not None:
             draft.topics[topic] = replace(present, share=share)
+        return self._decided(draft)
+
+    def widened(self, flow: Flow, offer: Offer) -> Draft:
+        """A flow that is there is to be allowed this; raises `Refused`."""
+        draft = Draft()
+        wide = Offered(flow.client.name, flow.topic.name, offer)
+        for contract in self._guarded.contracts.promising(flow.topic.name):
+            require_queue(wide, self._tolerance_ns, contract.promise_ns or 0)
+        if self._guarded.holdings.get(wide.publisher, wide.topic) is not None:
+            self._count(draft, wide)
         return self._decided(draft)
 
     def adopt(self, flows: Iterable[Offered], until_ns: int) -> None:
@@ -212,7 +225,7 @@ class Desk:
         publishers: dict[Client, str] = {}
         for topic in topics:
             for flow in topic.flows.values():
-                require_limit(_offered(flow))
+                require_limit(_offered(flow), suggested=self.suggestions.get((flow.client.name, topic.name)))
                 require_queue(_offered(flow), self._tolerance_ns, draft.contract.promise_ns or 0)
                 publishers.setdefault(flow.client, topic.name)
         for client, name in publishers.items():

@@ -142,6 +142,11 @@ class Guarded:
 
     # --- what becomes of it
 
+    def exchange(self, book: Book) -> None:
+        """Another book in the place of this one, with the same promises and flows in it."""
+        self.book = book
+        self._renewal.exchange(book)
+
     def change(self, draft: Draft, rest: Rest | None) -> Change:
         """A draft as a change of the book, with the rest as it is then."""
         known = {place for place in draft.holdings if self.holdings.get(*place) is not None}

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from giusto.broker.holdings import offer_of
 from giusto.broker.registry import Client
+from giusto.contract import Offer
 from giusto.contract.matching import Flow as Offered
 from giusto.errors import Refused
 
 HINT = "offer a min_sep or a rate, and a max_size"
 
 
-def require_limit(flow: Offered, *, beside: bool = False, is_over: bool = False) -> None:
+def require_limit(
+    flow: Offered, *, beside: bool = False, is_over: bool = False, suggested: Offer | None = None
+) -> None:
     """Raise `Refused` for an offer without a limit; `beside` a flow of the same client on a guarded topic.
 
-    The promise on the topic `is_over`, but messages of it may be on their way.
+    The promise on the topic `is_over`, but messages of it may be on their way. What was measured of the flow
+    may have `suggested` an offer.
     """
     if flow.offer.limit is not None:
         return
@@ -23,7 +27,8 @@ def require_limit(flow: Offered, *, beside: bool = False, is_over: bool = False)
         reason = f"a latency was promised on {flow.topic}, and messages of it may still be on their way"
         raise Refused("no_limit", f"{reason}: {HINT}, or ask again in half a minute")
     reason = f"{flow.publisher} publishes on {flow.topic} without a limit, so that no latency can be promised"
-    raise Refused("no_limit", f"{reason}: {HINT}")
+    hint = HINT if suggested is None else f"{HINT}; {suggested!r} would have covered what it sent so far"
+    raise Refused("no_limit", f"{reason}: {hint}")
 
 
 def require_stream(client: Client, topic: str) -> None:

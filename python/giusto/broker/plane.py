@@ -47,6 +47,18 @@ class Plane(Protocol):
         burst: int | None = None,
         jitter_ns: int | None = None,
     ) -> int: ...
+    def reoffer(
+        self,
+        conn: int,
+        flow: int,
+        *,
+        max_size_bytes: int | None = None,
+        min_sep_ns: int | None = None,
+        count: int | None = None,
+        period_ns: int | None = None,
+        burst: int | None = None,
+        jitter_ns: int | None = None,
+    ) -> None: ...
     def unadvertise(self, conn: int, flow: int) -> None: ...
     def subscribe(
         self,

@@ -35,6 +35,10 @@ class Renewal:
         self._epoch = book.epoch
         self._round_ns = self._wide_ns = clock()
 
+    def exchange(self, book: Book) -> None:
+        """Verdicts follow from another book from now on: all are looked at again."""
+        self._book = book
+
     def move(self, contracts: Iterable[Contract]) -> None:
         """Publishers came or went on the topics of these contracts."""
         for contract in contracts:

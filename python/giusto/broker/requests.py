@@ -14,6 +14,7 @@ from giusto import _core
 from giusto.broker.desk import Desk
 from giusto.broker.draft import Draft
 from giusto.broker.guarded import Guarded
+from giusto.broker.learning import Learning
 from giusto.broker.leaving import Leaving
 from giusto.broker.plane import Plane
 from giusto.broker.registry import Client, Flow, Registry, Subscription, Topic
@@ -33,6 +34,8 @@ from giusto.protocol import (
     Done,
     Explain,
     Explained,
+    Learn,
+    Learned,
     OfferTerms,
     Parties,
     Party,
@@ -62,6 +65,7 @@ class Requests:
         guarded: Guarded,
         desk: Desk,
         leaving: Leaving,
+        learning: Learning,
         config: BrokerConfig,
         about: About,
         clock: Callable[[], int],
@@ -73,6 +77,7 @@ class Requests:
         self._guarded = guarded
         self._desk = desk
         self._leaving = leaving
+        self._learning = learning
         self._limits = config.limits
         self._tolerance_ns = config.tolerance_ns
         self._about = about
@@ -89,6 +94,7 @@ class Requests:
             Status: self.status,
             Views: self.views,
             Explain: self.explain,
+            Learn: self.learn,
         }
 
     def answer(self, client: Client, request: Request) -> Answer:
@@ -223,7 +229,15 @@ class Requests:
 
     def status(self, client: Client, request: Status) -> StatusIs:
         counted = self._plane.status()
-        return status_answer(request.id, self._registry, self._guarded, counted, self._about, self._clock())
+        return status_answer(
+            request.id,
+            self._registry,
+            self._guarded,
+            counted,
+            self._about,
+            self._clock(),
+            self._learning.verdicts,
+        )
 
     def views(self, client: Client, request: Views) -> ViewsAre:
         _core.topic_matches(request.pattern, "any")
@@ -232,6 +246,9 @@ class Requests:
     def explain(self, client: Client, request: Explain) -> Explained:
         _core.topic_matches(request.topic, request.topic)
         return explained(request.id, request.topic, self._guarded)
+
+    def learn(self, client: Client, request: Learn) -> Learned:
+        return Learned(id=request.id, verdict=self._learning.learn(request.model))
 
     def _tell_names(self, client: Client, topics: list[Topic]) -> None:
         for notice in self._registry.names_for(client, topics):

@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Self, TypeAlias
 from uuid import uuid4
 
 from giusto import _core
@@ -149,6 +150,7 @@ class Broker:
                 udp_port=udp_port(self.addresses),
                 costs=self.costs,
                 store=self._store,
+                node=os.uname().nodename,
             )
             self.restored = control.restored
             self._begun.set()
@@ -210,8 +212,14 @@ def serve_control(
         control.turn(max(0, min(losses_at, forget_at) - now) if busy else max(0, forget_at - now))
 
 
-def serve(config: BrokerConfig) -> int:
-    """Run a broker in this process until a signal; the exit status. A second signal ends it at once."""
+Attend: TypeAlias = Callable[[Broker], AbstractContextManager[object]]
+
+
+def serve(config: BrokerConfig, attend: Attend = nullcontext) -> int:
+    """Run a broker in this process until a signal; the exit status. A second signal ends it at once.
+
+    `attend` gives what runs beside it, from before clients are told that it is ready until it has stopped.
+    """
     try:
         broker = Broker(config)
         broker.start()
@@ -230,15 +238,26 @@ def serve(config: BrokerConfig) -> int:
     if broker.failure is not None:
         print(f"giusto: {broker.failure}", file=sys.stderr)
         return 1
+    try:
+        with attend(broker):
+            run_until_stopped(broker)
+    except GiustoError as error:
+        print(f"giusto: {error}", file=sys.stderr)
+        broker.stop()
+        return 1
+    if broker.failure is not None:
+        print(f"giusto: {broker.failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def run_until_stopped(broker: Broker) -> None:
+    """Say that it is ready and wait for the end."""
     cut_short = broker.run(lambda: print(f"ready {broker.address}", flush=True))
     if cut_short is not None:
         said = f"giusto: {cut_short.name} again: stopped without sending what waits"
         print(said, file=sys.stderr, flush=True)
         os._exit(128 + cut_short)
-    if broker.failure is not None:
-        print(f"giusto: {broker.failure}", file=sys.stderr)
-        return 1
-    return 0
 
 
 def why_not(error: GiustoError) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from giusto.broker.guarded import Guarded
 from giusto.broker.registry import Client, Registry, Topic
+from giusto.models import ModelVerdict
 from giusto.protocol import ClientStatus, StatusIs, TopicStatus
 
 
@@ -22,7 +23,13 @@ class About:
 
 
 def status_answer(
-    number: int, registry: Registry, guarded: Guarded, counted: dict[str, Any], about: About, now_ns: int
+    number: int,
+    registry: Registry,
+    guarded: Guarded,
+    counted: dict[str, Any],
+    about: About,
+    now_ns: int,
+    models: list[ModelVerdict],
 ) -> StatusIs:
     """The answer to a Status request; `counted` is what the data plane says."""
     topics, clients = counted["topics"], counted["clients"]
@@ -43,6 +50,7 @@ def status_answer(
         now_ns=now_ns,
         input=about.input,
         output=about.output,
+        models=models,
     )
 
 

@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-from giusto.cli import bench, broker, calibrate, doctor, paper, plan, pub, sim, sub, sweep, top, views
+from giusto.cli import (
+    bench,
+    broker,
+    calibrate,
+    doctor,
+    paper,
+    pipeline,
+    plan,
+    pub,
+    report,
+    sim,
+    sub,
+    sweep,
+    top,
+    views,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,6 +66,7 @@ COMMANDS: list[tuple[Callable[..., None], str, str]] = [
     (views.views, views.EXAMPLES, "Show who publishes and who receives which topics."),
     (plan.plan, plan.EXAMPLES, "Compute bounds and choose shares before anything runs."),
     (sim.sim, sim.EXAMPLES, "Run a scenario of brokers and links in virtual time."),
+    (report.report, report.EXAMPLES, "Write the verdict on a run as one HTML file."),
     (bench.bench, bench.EXAMPLES, "Measure latency and throughput."),
     (calibrate.calibrate, calibrate.EXAMPLES, "Measure what the broker's work costs here, for guarantees."),
     (doctor.doctor, doctor.EXAMPLES, "Check this machine, and say what to do."),
@@ -59,3 +75,4 @@ for command, examples, about in COMMANDS:
     app.command(epilog=examples, short_help=about)(command)
 app.add_typer(paper.app, name="paper", short_help="Run the published experiments again.")
 app.add_typer(sweep.sweep, name="sweep", short_help="Run an experiment many times, and see what it gave.")
+app.add_typer(pipeline.pipeline, name="pipeline", short_help="Turn records into tables and a verdict.")

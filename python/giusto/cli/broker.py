@@ -82,6 +82,7 @@ def broker(
     """
     from giusto.broker import serve
     from giusto.config import load
+    from giusto.steward import attend
 
     flags: dict[str, object] = {
         "broker.listen": listen,
@@ -97,4 +98,4 @@ def broker(
         "realtime.busy_poll": busy_poll,
         "trace.folder": None if trace is None else str(trace),
     }
-    raise typer.Exit(serve(load(config, flags=flags)))
+    raise typer.Exit(serve(load(config, flags=flags), attend))

@@ -31,6 +31,8 @@ OPTIONS = {
     "by": "--by",
     "client": "--name",
     "confidence": "--confidence",
+    "delay": "--delay",
+    "every": "--every",
     "experiment": "EXPERIMENT",
     "master": "--master",
     "max_latency": "--max-latency",
@@ -39,10 +41,13 @@ OPTIONS = {
     "parameter": "--param",
     "parameters": "--param",
     "priority": "--priority",
+    "records": "--records",
+    "refresh": "--refresh",
     "seed": "--seed",
     "seeds": "--seeds",
     "size_bytes": "bytes of payload and attributes",
     "timeout": "--timeout",
+    "window": "--window",
 }
 
 _Given = ParamSpec("_Given")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -68,6 +69,8 @@ def sim(
         made = run(described, seed, until=end, records="deliveries" if has_arrow() else "none")
     if made.counters["records_dropped"]:
         say(incomplete(made))
+    if made.counters["unfinished"]:
+        say(f"{made.counters['unfinished']:,} deliveries never ended, and are in no topic's figures")
     if records is not None:
         WRITERS[records.suffix](made, records)
         say(f"wrote {records}: {made.records.num_rows:,} records")
@@ -94,6 +97,10 @@ def require_writable(path: Path) -> None:
         raise InvalidInput("--records", path, "a folder, or a name that ends with .parquet or .arrow")
     if not has_arrow():
         raise InvalidInput("--records", path, "pyarrow to write it: pip install pyarrow")
+    if path.suffix and path.is_dir():
+        raise InvalidInput("--records", path, "a file, and this is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InvalidInput("--records", path, "a file that can be written, in a folder that exists")
 
 
 def write_parquet(made: Run, path: Path) -> None:

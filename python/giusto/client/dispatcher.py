@@ -12,7 +12,7 @@ from giusto.client.report import Periods, Report
 from giusto.errors import Closed
 
 if TYPE_CHECKING:
-    from giusto.client.bus import Bus
+    from giusto.client.driver import Driver
 
 BATCH = 256
 """Messages of one subscription before others have a turn."""
@@ -21,7 +21,7 @@ BATCH = 256
 class Dispatcher(threading.Thread):
     """Runs until the bus is closed."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Driver) -> None:
         super().__init__(name=f"giusto-{bus.name}", daemon=True)
         self._bus = weakref.ref(bus)
         self._native = bus._native
@@ -66,7 +66,7 @@ class Periodic:
         self.callback = callback
         self.periods = periods
 
-    def call_if_due(self, bus: Bus) -> None:
+    def call_if_due(self, bus: Driver) -> None:
         """Call, if the period is over."""
         now_ns = bus._native.now
         if now_ns < self.periods.next_ns:
@@ -78,7 +78,7 @@ class Periodic:
             failed(error)
 
 
-def dispatch(bus: Bus, key: int) -> None:
+def dispatch(bus: Driver, key: int) -> None:
     """Call back with what waits in an inbox; it is announced again if that is much."""
     subscription = bus._ledger.subscriptions.get(key)
     if subscription is None or subscription.callback is None:

@@ -12,7 +12,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, TypeAlias
 
 from giusto import _core
 from giusto.client.events import Event, EventQueue, Lost, Restored
@@ -29,6 +29,7 @@ VARIABLE = "GIUSTO_ADDRESS"
 QUEUE = 65_536
 RECORDS = 262_144
 """Records that wait for the writer of a bus that traces."""
+TraceFolder: TypeAlias = str | os.PathLike[str] | None
 log = logging.getLogger("giusto")
 ELSEWHERE = "the bus was made in another process: connect again after a fork"
 LEAVE_NS = 1_000_000_000
@@ -48,7 +49,7 @@ class AnyBus:
         name: str | None,
         timeout: Duration,
         reconnect: bool,
-        trace: str | os.PathLike[str] | None = None,
+        trace: TraceFolder = None,
     ) -> None:
         self.address = _text(address, "address", ADDRESS)
         if name is not None and not _text(name, "name", "monitor"):

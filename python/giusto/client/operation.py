@@ -21,6 +21,7 @@ from giusto.client.events import Restored
 from giusto.client.ledger import Ledger
 from giusto.contract.explanation import Explanation, explanation
 from giusto.errors import Duplicate, GiustoError
+from giusto.models import Model, ModelVerdict
 from giusto.protocol import (
     Advertise,
     Allot,
@@ -29,6 +30,8 @@ from giusto.protocol import (
     Connected,
     Explain,
     Explained,
+    Learn,
+    Learned,
     Parties,
     Party,
     Publishers,
@@ -206,3 +209,9 @@ def explain(topic: str) -> Operation[Explanation]:
     """How the bounds of a topic come about."""
     answer: Explained = yield Ask(partial(Explain, topic=topic))
     return explanation(answer)
+
+
+def learn(model: Model) -> Operation[ModelVerdict]:
+    """Hand what was measured to the broker."""
+    answer: Learned = yield Ask(partial(Learn, model=model))
+    return answer.verdict

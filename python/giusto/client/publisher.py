@@ -9,17 +9,17 @@ from giusto.client import operation
 from giusto.client.entity import Announcement, AnyPublisher
 
 if TYPE_CHECKING:
-    from giusto.client.bus import Bus
+    from giusto.client.driver import Driver
 
 
 class Publisher(AnyPublisher, _core.BlockingPublisher):
     """A topic that this client publishes on."""
 
-    def __new__(cls, bus: Bus, made_from: Announcement) -> Self:
+    def __new__(cls, bus: Driver, made_from: Announcement) -> Self:
         """Make the native part."""
         return _core.BlockingPublisher.__new__(cls, bus._native, **made_from.native())
 
-    def __init__(self, bus: Bus, made_from: Announcement) -> None:
+    def __init__(self, bus: Driver, made_from: Announcement) -> None:
         self._bus = bus
         self._describe(made_from)
 

@@ -9,17 +9,17 @@ from giusto.client import operation
 from giusto.client.entity import AnySubscription, Interest
 
 if TYPE_CHECKING:
-    from giusto.client.bus import Bus
+    from giusto.client.driver import Driver
 
 
 class Subscription(AnySubscription, _core.BlockingInbox):
     """A pattern that this client is subscribed to; iterating gives its messages."""
 
-    def __new__(cls, bus: Bus, made_from: Interest) -> Self:
+    def __new__(cls, bus: Driver, made_from: Interest) -> Self:
         """Make the native part: messages may come as soon as the broker is asked."""
         return _core.BlockingInbox.__new__(cls, bus._native, **made_from.native())
 
-    def __init__(self, bus: Bus, made_from: Interest) -> None:
+    def __init__(self, bus: Driver, made_from: Interest) -> None:
         self._bus = bus
         self._describe(made_from, bus._native.now)
 

@@ -6,9 +6,21 @@ Whatever comes later wins. Everything is checked before anything starts: an erro
 or the flag, and says what would be accepted.
 """
 
-from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records
+from giusto.config.broker import BrokerConfig, Guarantee, Limits, Models, Mtep, Realtime, Records, Retain
 from giusto.config.load import load
 from giusto.config.settings import SECTIONS
 from giusto.trace.options import Options as Trace
 
-__all__ = ["SECTIONS", "BrokerConfig", "Guarantee", "Limits", "Mtep", "Realtime", "Records", "Trace", "load"]
+__all__ = [
+    "SECTIONS",
+    "BrokerConfig",
+    "Guarantee",
+    "Limits",
+    "Models",
+    "Mtep",
+    "Realtime",
+    "Records",
+    "Retain",
+    "Trace",
+    "load",
+]

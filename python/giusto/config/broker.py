@@ -51,6 +51,22 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retain:
+    """Which topics are kept on disk, where, and for how long; a limit of 0 is none."""
+
+    patterns: tuple[str, ...] = ()
+    folder: str | None = None
+    max_bytes: int = 1 << 30
+    max_age_ns: int = 0
+    until: str = "bounds"
+    sync_ns: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        if self.patterns and self.folder is None:
+            raise InvalidInput("retain.patterns", ", ".join(self.patterns), "retain.folder beside it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mtep:
     """What the output stages with prices calculate with; `None` is the default of the stage."""
 
@@ -58,6 +74,16 @@ class Mtep:
     epsilon: float | None = None
     processing_delay_ns: int | None = None
     mean_transmission_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """Which models are taken up, if every promise holds with them, and not only reported."""
+
+    listen: bool = False
+    quantum: str = "raise"
+    envelope: str = "report"
+    link: str = "report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +125,10 @@ class BrokerConfig:
     realtime: Realtime = field(default_factory=Realtime)
     limits: Limits = field(default_factory=Limits)
     records: Records = field(default_factory=Records)
+    retain: Retain = field(default_factory=Retain)
     trace: Options = field(default_factory=Options)
     mtep: Mtep = field(default_factory=Mtep)
+    models: Models = field(default_factory=Models)
     guarantee: Guarantee = field(default_factory=Guarantee)
     topics: tuple[tuple[str, ShareTerms], ...] = ()
 

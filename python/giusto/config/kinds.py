@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from giusto import _core
 from giusto.contract import duration_ns
 from giusto.errors import InvalidInput
 
@@ -127,6 +128,20 @@ def path(value: object, path: str) -> str:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise InvalidInput(path, value, 'the path of a file, such as "/var/lib/giusto/contracts.db"')
     return value
+
+
+def patterns(value: object, path: str) -> tuple[str, ...]:
+    """Topics with or without wildcards: one or several."""
+    found = []
+    for place, each in enumerate(_several(value)):
+        if not isinstance(each, str):
+            raise InvalidInput(f"{path}[{place}]", each, "a pattern such as ward/+/alarm")
+        try:
+            _core.topic_matches(each, "any")
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}[{place}]", error.value, error.expected) from None
+        found.append(each)
+    return tuple(dict.fromkeys(found))
 
 
 def bandwidth(value: object, path: str) -> int:

@@ -10,7 +10,17 @@ from typing import Any, TypeAlias
 
 from giusto import _core
 from giusto.config import kinds
-from giusto.config.broker import BrokerConfig, Guarantee, Limits, Mtep, Realtime, Records, share_of
+from giusto.config.broker import (
+    BrokerConfig,
+    Guarantee,
+    Limits,
+    Models,
+    Mtep,
+    Realtime,
+    Records,
+    Retain,
+    share_of,
+)
 from giusto.config.names import quoted as _quoted
 from giusto.config.names import require_known as _require_known
 from giusto.config.names import table as _table
@@ -56,8 +66,10 @@ def _assembled(
         realtime=Realtime(**values["realtime"]),
         limits=Limits(**values["limits"]),
         records=Records(**values["records"]),
+        retain=Retain(**values["retain"]),
         trace=TraceOptions(**values["trace"]),
         mtep=Mtep(**values["mtep"]),
+        models=Models(**values["models"]),
         guarantee=Guarantee(**values["guarantee"]),
         topics=tuple(topics),
     )

@@ -63,6 +63,14 @@ LIMITS = {
 RECORDS = {
     "capacity": Setting(kinds.whole(0, COUNT_MAX), "records kept until they are drained; 0 keeps none"),
 }
+RETAIN = {
+    "patterns": Setting(kinds.patterns, 'topics whose messages are kept on disk, such as ["ward/#"]'),
+    "folder": Setting(kinds.path, "folder that keeps them; needed also where Spark writes to topics"),
+    "max_bytes": Setting(kinds.whole(0, 2**50), "what one pattern may take on disk; 0: no limit"),
+    "max_age": _time("0ns", "how long messages are kept; 0: no limit"),
+    "until": Setting(kinds.choice("bounds", "read"), "read: they also go when every query has read them"),
+    "sync": _time("0ns", "how often the disk is told to keep what was written; 0: before anybody reads it"),
+}
 TRACE = {
     "folder": Setting(kinds.path, "folder that the records of all messages are written to; none: no records"),
     "capacity": Setting(kinds.whole(1_024, 2**24), "records that wait in memory for the writer"),
@@ -79,6 +87,21 @@ MTEP = {
     "epsilon": Setting(kinds.number(0, 0.99), "probability of success at which a message is given up"),
     "processing_delay": _time("0ns", "processing delay of each broker on the way"),
     "mean_transmission": _time("0ns", "mean time to send a message, which sets the postponing cost"),
+}
+MODELS = {
+    "listen": Setting(kinds.flag, "take up what is published on `$giusto/model/…`"),
+    "quantum": Setting(
+        kinds.choice("raise", "report"),
+        "what serving took: raise the costs that bounds rest on, or only report",
+    ),
+    "envelope": Setting(
+        kinds.choice("apply", "report"),
+        "how bursty flows are: let them be if every promise holds, or only report",
+    ),
+    "link": Setting(
+        kinds.choice("apply", "report"),
+        "how slow links are: reckon with it if every promise holds, or only report",
+    ),
 }
 GUARANTEE = {
     "calibration": Setting(kinds.path, "file of `giusto calibrate`; none: costs meant to be too high"),
@@ -112,7 +135,9 @@ SECTIONS: dict[str, dict[str, Setting]] = {
     "realtime": REALTIME,
     "limits": LIMITS,
     "records": RECORDS,
+    "retain": RETAIN,
     "trace": TRACE,
     "mtep": MTEP,
+    "models": MODELS,
     "guarantee": GUARANTEE,
 }

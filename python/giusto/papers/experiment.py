@@ -75,8 +75,13 @@ Draw = Callable[[Mapping[str, Table]], "Figure"]
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The code of a paper. `once` is a single run; its keyword arguments are the paper's own options."""
+    """The code of a paper.
+
+    `once` is a single run; its keyword arguments are the paper's own options. `check` takes the same ones and
+    refuses what cannot be run.
+    """
 
     experiments: Mapping[str, Measure]
     figures: Mapping[str, Draw] = field(default_factory=dict)
     once: Callable[..., dict[str, Any]] | None = None
+    check: Callable[..., None] | None = None

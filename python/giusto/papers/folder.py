@@ -34,10 +34,7 @@ class Paper:
     @property
     def code(self) -> Code:
         """Its experiments and figures."""
-        code = getattr(_module(self.key, self.folder), "CODE", None)
-        if not isinstance(code, Code):
-            raise InvalidInput(f"papers/{self.key}/__init__.py: CODE", code, "a giusto.papers.Code")
-        return code
+        return _code(self.folder)
 
     @property
     def outcome(self) -> Outcome | None:
@@ -52,10 +49,31 @@ def found() -> list[Paper]:
 
 def find(key: str) -> Paper:
     """One paper by its key."""
+    return _paper(_named(key))
+
+
+def code_of(key: str) -> Code:
+    """The code of a paper, without a look at its claims."""
+    return _code(_named(key))
+
+
+def sources() -> list[Path]:
+    """The code of all papers."""
+    return sorted(_folder().rglob("*.py"))
+
+
+def _named(key: str) -> Path:
     names = {folder.name: folder for folder in _keys(_folder())}
     if key not in names:
         raise InvalidInput("paper", key, f"one of {', '.join(names)}")
-    return _paper(names[key])
+    return names[key]
+
+
+def _code(folder: Path) -> Code:
+    code = getattr(_module(folder.name, folder), "CODE", None)
+    if not isinstance(code, Code):
+        raise InvalidInput(f"papers/{folder.name}/__init__.py: CODE", code, "a giusto.papers.Code")
+    return code
 
 
 def _paper(folder: Path) -> Paper:

@@ -2,17 +2,20 @@
 
 A paper declares them once, as keyword arguments with a default, of kind int, float, str, bool or Literal,
 each `Annotated` with a sentence for people. The command line, sweeps and Python callers all read them here.
+Which of the values fit together, and into which limits, the paper's own `check` says.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from giusto.errors import InvalidInput, Unknown
-from giusto.papers.folder import Paper, find
+from giusto.papers.experiment import Code
+from giusto.papers.folder import Paper, code_of, sources
+from giusto.pipeline.experiment import declared
 
 WORDS = {"true": True, "yes": True, "false": False, "no": False}
 # A sweep measures how long each case takes, and keeps it under this name.
@@ -88,17 +91,33 @@ def _parameter(given: inspect.Parameter) -> Parameter:
 
 def once(paper: Paper | str, /, **given: object) -> dict[str, Any]:
     """One single run of a paper; what is not given has its default."""
-    chosen = find(paper) if isinstance(paper, str) else paper
-    run = chosen.code.once
-    if run is None:
-        raise Unknown("single run of paper", chosen.key)
-    known = {each.name: each for each in parameters(run)}
+    key, code = (paper, code_of(paper)) if isinstance(paper, str) else (paper.key, paper.code)
+    values = checked(key, code, given)
+    assert code.once is not None  # it has been asked for its parameters
+    return code.once(**values)
+
+
+def checked(key: str, code: Code, given: Mapping[str, object]) -> dict[str, Any]:
+    """The values of all parameters of a single run; what cannot be run is refused."""
+    if code.once is None:
+        raise Unknown("single run of paper", key)
+    known = {each.name: each for each in parameters(code.once)}
     for name in given:
         if name not in known:
             raise InvalidInput(name, "unknown", f"one of {', '.join(known)}")
-    return run(**{name: known[name].read(value) for name, value in given.items()})
+    values = {name: each.default for name, each in known.items()}
+    values |= {name: known[name].read(value) for name, value in given.items()}
+    if code.check is not None:
+        code.check(**values)
+    return values
 
 
+def check_case(*, paper: str, **given: object) -> None:
+    """Refuse a case that cannot be run."""
+    checked(paper, code_of(paper), given)
+
+
+@declared(check=check_case, sources=sources)
 def case(*, paper: str, **given: object) -> dict[str, float | None]:
     """One case of a sweep, `giusto.papers:case`: the numbers that a single run adds to what was given."""
     found = once(paper, **given)

@@ -1,7 +1,10 @@
 """What a sweep runs: a function found by its name, called with the parameters of a case, giving numbers.
 
 The name is `module:function`, or a short one of `giusto.pipeline.registry`. By name it reaches every worker,
-and whoever goes on with a sweep next week finds the same one.
+and whoever goes on with a sweep next week finds the same one. A function may have two attributes:
+
+    check(**case)   raises for a case that cannot be run; asked about every case before Spark starts
+    sources()       files that it runs beside those of its package: results of other ones are refused
 """
 
 from __future__ import annotations
@@ -12,16 +15,19 @@ import math
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
-from giusto.errors import InvalidInput
+from giusto.errors import GiustoError, InvalidInput
 from giusto.pipeline.cases import NAME, RESERVED, Value
 from giusto.pipeline.registry import REGISTERED
 
 Experiment: TypeAlias = Callable[..., Mapping[str, float | None]]
 TRACE_LETTERS = 4_000
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,22 @@ def find(name: str) -> Experiment:
     return found
 
 
+def declared(**attributes: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Gives a function `check`, `sources` or both."""
+
+    def declare(function: _Function) -> _Function:
+        vars(function).update(attributes)
+        return function
+
+    return declare
+
+
+def sources(function: Experiment) -> list[Path]:
+    """The files that a function says it runs beside its own package."""
+    asked = getattr(function, "sources", None)
+    return [] if asked is None else list(asked())
+
+
 def require_parameters(name: str, function: Experiment, parameters: list[str]) -> None:
     """Refuse parameters that the function does not take, and a function that needs more."""
     try:
@@ -74,6 +96,21 @@ def require_parameters(name: str, function: Experiment, parameters: list[str]) -
         signature.bind(**dict.fromkeys(parameters))
     except TypeError as error:
         raise InvalidInput("parameters", ", ".join(parameters), f"what {name} needs: {error}") from None
+
+
+def require_cases(name: str, function: Experiment, cases: Iterable[Mapping[str, Value]]) -> None:
+    """Refuse a case that the function's own `check` refuses, if it has one."""
+    check = getattr(function, "check", None)
+    if check is None:
+        return
+    for case in cases:
+        try:
+            check(**case)
+        except GiustoError:
+            raise
+        except Exception as error:  # whatever a check does with values that it did not think of
+            given = " ".join(f"{each}={value}" for each, value in case.items())
+            raise InvalidInput("parameters", given, f"a case of {name}: {said(error)}") from error
 
 
 def run(function: Experiment, case: Mapping[str, Value]) -> Outcome:

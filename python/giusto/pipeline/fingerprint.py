@@ -7,14 +7,14 @@ import importlib
 from pathlib import Path
 
 from giusto import _core, sim
-from giusto.pipeline.experiment import full_name
+from giusto.pipeline.experiment import find, full_name, sources
 
 
 def fingerprint(experiment: str) -> dict[str, str]:
     """What must be the same for two results to belong together.
 
     The version of giusto, the sources of its native core, those of the simulator, and those of the
-    experiment: its module, and all modules of the package that it is in.
+    experiment: its module, all modules of the package that it is in, and what it says it runs besides.
     """
     module_name = full_name(experiment).partition(":")[0]
     return {
@@ -22,7 +22,7 @@ def fingerprint(experiment: str) -> dict[str, str]:
         "giusto": _core.VERSION,
         "core": _core.SOURCE_DIGEST,
         "simulator": digest(sources_of(sim.__name__)),
-        "sources": digest(sources_of(module_name)),
+        "sources": digest(sources_of(module_name) + sources(find(experiment))),
     }
 
 

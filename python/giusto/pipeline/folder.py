@@ -146,11 +146,15 @@ class Folder:
         self._write_table(SUMMARY, table)
 
     def read_summary(self) -> pa.Table | None:
-        """The last look, if there is one."""
+        """The last look, if there is one; a file that is damaged or of another sweep is none."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        path = self.path / SUMMARY
-        return pq.read_table(path) if path.exists() else None
+        try:
+            found = pq.read_table(self.path / SUMMARY, page_checksum_verification=True)
+        except (pa.ArrowException, OSError):
+            return None
+        return found if (found.schema.metadata or {}).get(OWNER) == self._owner() else None
 
     def _append(
         self, place: str, cases: Cases, outcomes: list[tuple[str, Any]], columns: Mapping[str, list[Any]]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline.prerequisites import require_spark
 from giusto.pipeline.scratch import Scratch
+from giusto.pipeline.shipping import shipped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,7 +83,10 @@ def started(master: str, settings: Mapping[str, str]) -> SparkSession:
     folder = _scratch.path
     prepare_environment(master)
     builder = SparkSession.builder.master(master).appName("giusto")
-    for name, value in {**defaults(master, folder), **settings}.items():
+    chosen = {**defaults(master, folder), **settings}
+    if not is_embedded(master):
+        chosen |= shipped(folder, chosen)
+    for name, value in chosen.items():
         builder = builder.config(name, value)
     atexit.register(stop)
     try:
@@ -151,7 +155,7 @@ def defaults(master: str, folder: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if master.startswith("local"):
+    if is_embedded(master):
         found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return found
 
@@ -159,8 +163,13 @@ def defaults(master: str, folder: Path) -> dict[str, str]:
 def prepare_environment(master: str) -> None:
     """Let workers run the same Python; keep an embedded Spark off the network."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if master.startswith("local"):
+    if is_embedded(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def is_embedded(master: str) -> bool:
+    """Whether the driver's process does the work itself."""
+    return master.startswith("local")
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from giusto.errors import InvalidInput
 from giusto.pipeline import summary as summaries
 from giusto.pipeline.cases import CASE, ERROR, SECONDS, TRACE, Cases, Value, grid, made
-from giusto.pipeline.experiment import find, require_parameters
+from giusto.pipeline.experiment import find, require_cases, require_parameters
 from giusto.pipeline.fingerprint import fingerprint
 from giusto.pipeline.flight import Flights, Landed
 from giusto.pipeline.folder import Folder
@@ -111,10 +111,13 @@ def run(
     `cases` is a list of dicts (see `grid`) or a table of pandas, Arrow or Spark: a column per parameter,
     which the function takes by keyword. It returns a dict of numbers. A folder that has results already is
     refused unless `resume`; then cases with a result are not run again, those that failed are, and new ones
-    are added. Results of another experiment, or of other code, are refused.
+    are added. Results of another experiment, or of other code, are refused; so is every case if the
+    function's own `check` refuses one.
     """
     wanted = made(cases)
-    require_parameters(experiment, find(experiment), wanted.names)
+    function = find(experiment)
+    require_parameters(experiment, function, wanted.names)
+    require_cases(experiment, function, wanted)
     folder = Folder(out)
     with folder.writing():
         own = fingerprint(experiment)

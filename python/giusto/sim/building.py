@@ -38,6 +38,7 @@ _PLACES = {
                 "least_bytes",
             )
         },
+        **{f"estimate.{name}": f"estimate.{name}" for name in ("mean_ns_per_kb", "deviation_ns_per_kb")},
     },
     "publishers": {
         "mean_ns": "workload.rate",
@@ -132,6 +133,7 @@ def _medium(medium: Medium) -> dict[str, Any]:
 def _link(link: Link) -> dict[str, Any]:
     return {
         **_delay(link.delay),
+        **_estimate(link.estimate),
         "propagation_ns": link.propagation_ns,
         "policy": link.policy,
         "expiry": link.expiry,
@@ -140,6 +142,15 @@ def _link(link: Link) -> dict[str, Any]:
         "mean_transmission_ns": link.mean_transmission_ns,
         "capacity": link.capacity,
         "overflow": link.overflow,
+    }
+
+
+def _estimate(estimate: Normal | None) -> dict[str, Any]:
+    if estimate is None:
+        return {}
+    return {
+        "estimate_mean_ns_per_kb": estimate.mean_ns_per_kb,
+        "estimate_deviation_ns_per_kb": estimate.deviation_ns_per_kb,
     }
 
 

@@ -10,7 +10,7 @@ from giusto import _core
 from giusto.contract import Offer
 from giusto.errors import InvalidInput
 from giusto.sim.building import build, placed
-from giusto.sim.delay import DELAYS
+from giusto.sim.delay import DELAYS, Normal
 from giusto.sim.fault import FAULTS, BrokerDown
 from giusto.sim.medium import MEDIA
 from giusto.sim.network import Attribute, Broker, Link, Processor, Publisher, Subscriber
@@ -99,6 +99,8 @@ def _check_links(scenario: Scenario, brokers: Sequence[str]) -> None:
         if link.source == link.target:
             raise InvalidInput(f"{path}.target", link.target, "another broker than the source")
         _require_kind(f"{path}.delay", link.delay, DELAYS.values())
+        if link.estimate is not None:
+            _require_kind(f"{path}.estimate", link.estimate, (Normal,))
         if link.medium is not None:
             _require_known(f"{path}.medium", link.medium, media, "medium")
         _require_policy(f"{path}.policy", link.policy, policies)

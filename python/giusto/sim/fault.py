@@ -10,67 +10,55 @@ from giusto.sim.keeping import Nanoseconds, OptionalNanoseconds, settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkDown:
+class Window:
+    """When something goes wrong."""
+
+    start: Duration = 0
+    end: Duration | None = None
+
+    start_ns = Nanoseconds()
+    end_ns = OptionalNanoseconds()
+
+    def __post_init__(self) -> None:
+        settle(self, "start", "end")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDown(Window):
     """Nothing is sent on the link, and what is being sent when it begins is lost."""
 
     link: str
-    start: Duration = 0
-    end: Duration | None = None
-
-    start_ns = Nanoseconds()
-    end_ns = OptionalNanoseconds()
-
-    def __post_init__(self) -> None:
-        settle(self, "start", "end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerDown:
+class BrokerDown(Window):
     """What waits in the broker or arrives there is lost, and its links are down."""
 
     broker: str
-    start: Duration = 0
-    end: Duration | None = None
-
-    start_ns = Nanoseconds()
-    end_ns = OptionalNanoseconds()
-
-    def __post_init__(self) -> None:
-        settle(self, "start", "end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spike:
+class Spike(Window):
     """Transmissions that begin in the window take `factor` times as long, and `extra` more."""
 
     link: str
     factor: float = 1.0
     extra: Duration = 0
-    start: Duration = 0
-    end: Duration | None = None
 
     extra_ns = Nanoseconds()
-    start_ns = Nanoseconds()
-    end_ns = OptionalNanoseconds()
 
     def __post_init__(self) -> None:
-        settle(self, "extra", "start", "end")
+        # A class with slots is not the one that a bare super() was written in.
+        Window.__post_init__(self)
+        settle(self, "extra")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class Loss(Window):
     """Transmissions that begin in the window are lost, each with this probability."""
 
     link: str
     probability: float
-    start: Duration = 0
-    end: Duration | None = None
-
-    start_ns = Nanoseconds()
-    end_ns = OptionalNanoseconds()
-
-    def __post_init__(self) -> None:
-        settle(self, "start", "end")
 
 
 Fault: TypeAlias = LinkDown | BrokerDown | Spike | Loss

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from giusto.contract import Offer
 from giusto.contract.duration import Duration, duration_ns
 from giusto.errors import InvalidInput
-from giusto.sim.delay import Constant, Delay
+from giusto.sim.delay import Constant, Delay, Normal
 from giusto.sim.keeping import Nanoseconds, OptionalNanoseconds, settle, settle_list, spelled
 from giusto.sim.policy import Input, Output
 from giusto.sim.workload import Workload
@@ -67,13 +67,15 @@ class Link:
 
     `expiry` says when a waiting message is dropped (`none`, `dead`, `eps`), if not as the policy does;
     `epsilon` and `weight` are those of `mtep`. `mean_transmission` is what `mtep` expects the next
-    transmission to take, if not what the mean message takes. A link without a name is `source->target`.
+    transmission to take, if not what the mean message takes. `estimate` is the delay that policies and routes
+    reckon with, if not the true one. A link without a name is `source->target`.
     """
 
     source: str
     target: str
     name: str | None = None
     delay: Delay = field(default_factory=Constant)
+    estimate: Normal | None = None
     propagation: Duration = 0
     medium: str | None = None
     policy: Output = "fifo"

@@ -37,8 +37,10 @@ class Overlay(NamedTuple):
     def layer(self, number: int) -> tuple[str, ...]:
         """The names of the brokers in a layer; layers count from 1, and -1 is the last."""
         numbers = sorted({broker.layer for broker in self.brokers if broker.layer is not None})
-        if number not in numbers and -number not in numbers:
-            raise InvalidInput("layer", number, f"one of {', '.join(map(str, numbers)) or 'no layers'}")
+        if not numbers:
+            raise InvalidInput("layer", number, "brokers with layers: these have none")
+        if isinstance(number, bool) or not isinstance(number, int) or abs(number) not in numbers:
+            raise InvalidInput("layer", number, f"one of {', '.join(map(str, numbers))}")
         wanted = numbers[number] if number < 0 else number
         return tuple(broker.name for broker in self.brokers if broker.layer == wanted)
 
@@ -57,7 +59,7 @@ def layered(
     `parents` may be said for each layer but the first. Brokers are called `b<layer>.<number>`. What `link`
     says is said of every link: `policy="mtep"`.
     """
-    counts = [whole(f"sizes[{n}]", size, 1, BROKERS_MAX) for n, size in enumerate(sizes)]
+    counts = _sizes(sizes)
     layers = [[f"b{n}.{m}" for m in range(1, count + 1)] for n, count in enumerate(counts, 1)]
     degrees = _degrees(parents, counts)
     ends = [
@@ -150,13 +152,29 @@ def _links(
         yield Link(source=source, target=target, delay=drawn, **options)
 
 
+def _sizes(sizes: Sequence[int]) -> list[int]:
+    """How many brokers each layer has."""
+    given = _listed(sizes)
+    if not given:
+        raise InvalidInput("sizes", sizes, "how many brokers each layer has, such as (4, 8)")
+    return [whole(f"sizes[{n}]", size, 1, BROKERS_MAX) for n, size in enumerate(given)]
+
+
 def _degrees(parents: int | Sequence[int], counts: Sequence[int]) -> list[int]:
     """How many parents the brokers of each layer but the first have."""
-    given = [parents] * (len(counts) - 1) if isinstance(parents, int) else list(parents)
-    if len(given) != len(counts) - 1:
+    given = [parents] * (len(counts) - 1) if isinstance(parents, int) else _listed(parents)
+    if given is None or len(given) != len(counts) - 1:
         expected = f"one number, or {len(counts) - 1}: one for each layer but the first"
         raise InvalidInput("parents", parents, expected)
     return [
         whole(f"parents[{n}]", degree, 1, above)
         for n, (degree, above) in enumerate(zip(given, counts[:-1], strict=True))
     ]
+
+
+def _listed(values: Iterable[int]) -> list[int] | None:
+    """None if it is no list."""
+    try:
+        return list(values)
+    except TypeError:
+        return None

@@ -16,7 +16,7 @@ class OutputPolicy(Protocol):
     """Chooses which message a link sends next; the queue, its limit and the expiry are not its business."""
 
     def push(self, number: int, message: _core.Outgoing, terms: Sequence[_core.Terms]) -> None:
-        """A message waits; `terms` are those of its subscriptions behind the link."""
+        """A message waits; `terms` are of its subscriptions behind the link, none if none asks anything."""
 
     def choose(self, now_ns: int) -> int:
         """The number of the message to send; asked only if one waits."""

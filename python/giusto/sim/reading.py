@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from giusto.config.names import quoted, require_known, table
 from giusto.contract import Offer
 from giusto.errors import InvalidInput
-from giusto.sim.delay import DELAYS
+from giusto.sim.delay import DELAYS, Normal
 from giusto.sim.fault import FAULTS
 from giusto.sim.medium import MEDIA
 from giusto.sim.network import Attribute, Broker, Link, Processor, Publisher, Subscriber
@@ -145,7 +145,7 @@ def _fraction(value: Any, path: str) -> Fraction:
 
 _READERS: dict[str, Callable[[object, str], Any]] = {
     "brokers": _plain(Broker, processor=_plain(Processor)),
-    "links": _plain(Link, delay=_kind(DELAYS)),
+    "links": _plain(Link, delay=_kind(DELAYS), estimate=_kind({"normal": Normal})),
     "publishers": _plain(
         Publisher, workload=_kind(WORKLOADS), attributes=_attributes, windows=_windows, offer=_offer
     ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from giusto import _core
 from giusto.contract.duration import show_ns
+from giusto.errors import InvalidInput
 from giusto.record import to_table
 from giusto.sim.scenario import Scenario
 from giusto.sim.topics import TopicFigures, figures
@@ -108,7 +109,7 @@ class Run:
 
     @property
     def ended_ns(self) -> int:
-        """The instant of the last event."""
+        """The instant of the last event; 0 if nothing happened."""
         return self.outcome.ended_ns
 
     @cached_property
@@ -157,13 +158,20 @@ class Run:
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write `scenario.toml`, `run.json` and the records, as a trace, into a folder, new or not."""
+        """Write the records as a trace, `run.json` and `scenario.toml` into a folder, new or not.
+
+        A scenario with a policy written in Python has no TOML, and so no `scenario.toml`.
+        """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        (path / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
+        self.write_trace(path)
         said = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
         (path / "run.json").write_text(said + "\n", encoding="utf-8")
-        self.write_trace(path)
+        try:
+            (path / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
+        except InvalidInput:
+            # One of an earlier run would be taken for that of this one.
+            (path / "scenario.toml").unlink(missing_ok=True)
 
     def write_trace(self, folder: str | Path) -> None:
         """Write the records as a broker writes them: a trace folder."""

@@ -11,6 +11,8 @@ from giusto.sim.checking import check_names
 from giusto.sim.result import Run
 from giusto.sim.scenario import Scenario
 
+RECORDS = ("none", "deliveries", "hops")
+
 
 def run(
     scenario: Scenario,
@@ -24,11 +26,13 @@ def run(
     """Run `scenario` until its publishers stop, at `until`, and everything has arrived.
 
     Unless it is to `drain`, it ends at `until` with what is under way unfinished. `records` is `deliveries`,
-    one for each message and subscription; `hops`, also one for each message and link; or `none`, when
-    counters and totals are enough. At most `record_capacity` are kept. Other threads go on meanwhile.
+    one for each message and subscription; `hops`, also one for each message and link that it crosses; or
+    `none`, when counters and totals are enough. At most `record_capacity` are kept. Other threads go on
+    meanwhile.
     """
     if not isinstance(scenario, Scenario):
         raise InvalidInput("scenario", scenario, "a Scenario")
+    _check_options(seed, records, drain)
     until_ns = scenario.until_ns if until is None else duration_ns(until, "until", least_ns=1)
     check_names(scenario)
     net = build(scenario, seed=seed, records=records, record_capacity=record_capacity)
@@ -39,3 +43,13 @@ def run(
         raise placed(error, scenario) from None
     seconds = time.perf_counter() - began
     return Run(scenario=scenario, seed=seed, until_ns=until_ns, seconds=seconds, outcome=outcome)
+
+
+def _check_options(seed: object, records: object, drain: object) -> None:
+    """Refuse what the core would take for something else, or not name."""
+    if seed is None:
+        raise InvalidInput("seed", seed, "a whole number: a run is always that of a seed")
+    if not isinstance(records, str) or records not in RECORDS:
+        raise InvalidInput("records", records, f"one of {', '.join(RECORDS)}")
+    if not isinstance(drain, bool):
+        raise InvalidInput("drain", drain, "True or False")

@@ -121,6 +121,8 @@ def serve(
             service_first=flag("service_first", service_first),
         )
     except InvalidInput as error:
+        if error.field == "input":  # what the core calls it
+            raise InvalidInput("policy", policy, error.expected) from None
         raise (_of_topic(_first_refused(policy, shares), error) if _is_of_share(error) else error) from None
 
     def origin(arrival: int) -> Refused:

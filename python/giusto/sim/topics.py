@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class TopicFigures(NamedTuple):
     """Outcomes of one topic, and percentiles of the delays of what arrived, in time or late.
 
-    `ideal` is how many deliveries there should have been, one for each message and subscription.
+    `ideal` is how many deliveries there should have been, one for each message and subscription, of those
+    that ended: what was still under way has no record and no topic.
     """
 
     name: str

@@ -30,6 +30,8 @@ BUSY_ROWS = 4_096
 BUSY_SECONDS = 0.01
 RETRY_NS = 1_000_000_000
 FLUSH_NS = 1_000_000_000
+OFFSET_STEP_NS = 1_000_000
+"""By less the time of day may drift from the clock of the records before a file says so."""
 
 _log = logging.getLogger("giusto.trace")
 
@@ -54,6 +56,7 @@ class TraceWriter:
         self._drain = drain
         self._clock = clock
         self._wall_offset = wall_offset
+        self._offset_ns = wall_offset()
         self._shelf = Shelf(Path(options.folder), node, run, options.limits)
         self._waiting: list[_core.Batch] = []
         self._waiting_rows = 0
@@ -169,7 +172,7 @@ class TraceWriter:
             rows=file.rows,
             first_ns=file.first_ns,
             last_ns=file.last_ns,
-            wall_offset_ns=self._wall_offset(),
+            wall_offset_ns=self._steady_offset_ns(),
             sampling=self._options.sampling,
         )
         try:
@@ -179,6 +182,13 @@ class TraceWriter:
             self._give_up(0, error)
             return
         self._disk.submit(self._shelf.finish, file.path, facts)
+
+    def _steady_offset_ns(self) -> int:
+        """The same in all files, unless the time of day was set: who reads them groups them by it."""
+        offset_ns = self._wall_offset()
+        if abs(offset_ns - self._offset_ns) > OFFSET_STEP_NS:
+            self._offset_ns = offset_ns
+        return self._offset_ns
 
 
 def load_arrow() -> None:

@@ -1,11 +1,11 @@
 """Which Python module may import which: downwards only, as DESIGN draws it.
 
-    cli → dashboard | papers | testing → aio | grm | node | overlay | pipeline
-        → broker | client | planning | sim → guarantee
-        → record | trace | config | contract | message | protocol → _build → errors | _core
+    cli → dashboard | papers | report | testing → aio | grm | node | overlay | pipeline | steward
+        → broker | client | planning | sim → guarantee | retain
+        → record | trace | config | contract | message | models | protocol → _build → errors | _core
 
-Neighbours of one layer do not import each other, except among the plain values (`record`, `trace`,
-`config`, `contract`, `message`, `protocol`) and at the very bottom. The package itself, `giusto`, is the
+Neighbours of one layer do not import each other, except among the plain values (`record`, `trace`, `config`,
+`contract`, `message`, `models`, `protocol`) and at the very bottom. The package itself, `giusto`, is the
 front of the house: it may import anything, and nothing may import it.
 """
 
@@ -19,11 +19,11 @@ from pathlib import Path
 LAYERS: list[set[str]] = [
     {"errors", "_core"},
     {"_build"},
-    {"record", "trace", "config", "contract", "message", "protocol"},
-    {"guarantee"},
+    {"record", "trace", "config", "contract", "message", "models", "protocol"},
+    {"guarantee", "retain"},
     {"broker", "client", "planning", "sim"},
-    {"aio", "grm", "node", "overlay", "pipeline"},
-    {"dashboard", "papers", "testing"},
+    {"aio", "grm", "node", "overlay", "pipeline", "steward"},
+    {"dashboard", "papers", "report", "testing"},
     {"cli", "__main__"},
     {"giusto"},
 ]

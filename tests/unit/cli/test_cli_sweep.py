@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -11,8 +14,13 @@ from giusto.cli.app import app
 from giusto.cli.sweep.progress import line, show_rate, show_time
 from giusto.cli.sweep.table import page, show_mean
 from giusto.errors import InvalidInput
-from giusto.pipeline import sweep
+from giusto.pipeline import summary, sweep
+from giusto.pipeline.cases import made
+from giusto.pipeline.experiment import Outcome
+from giusto.pipeline.folder import Folder
 from giusto.pipeline.sweep import Progress
+
+PAPER = "giusto.papers:case"
 
 
 def row(
@@ -88,6 +96,39 @@ def test_times_for_people(seconds: float, text: str) -> None:
     assert show_time(seconds) == text
 
 
+def looked_at(path: Path, by: list[str] | None, rows: list[dict[str, Any]]) -> Path:
+    """A sweep that somebody has looked at: to look again needs no Spark."""
+    cases = made([{"policy": "fifo", "seed": 0}])
+    folder = Folder(path)
+    with folder.writing():
+        folder.begin({"experiment": "module:function"}, cases)
+        folder.append(cases, [(digest, Outcome(0.1, {"success": 1.0})) for digest in cases.rows])
+        summary.keep(folder, summary.look_at(folder, by, 95.0), pa.Table.from_pylist(rows))
+    return path
+
+
+def test_a_kept_summary_is_shown_as_json(tmp_path: Path) -> None:
+    looked_at(tmp_path, None, SUMMARY)
+    done = CliRunner().invoke(app, ["sweep", "show", str(tmp_path), "--json", "--result", "success"])
+    assert (done.exit_code, [row["mean"] for row in json.loads(done.stdout)]) == (0, [0.90512, 0.5])
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_number_that_there_is_not_is_refused(tmp_path: Path, form: list[str]) -> None:
+    looked_at(tmp_path, None, SUMMARY)
+    done = CliRunner().invoke(app, ["sweep", "show", str(tmp_path), "--result", "nosuch", *form])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "giusto: --result = nosuch: expected one of earning, success\n"
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_no_parameter_makes_one_group_of_all(tmp_path: Path, form: list[str]) -> None:
+    together = [{name: value for name, value in SUMMARY[1].items() if name != "policy"}]
+    looked_at(tmp_path, [], together)
+    done = CliRunner().invoke(app, ["sweep", "show", str(tmp_path), "--by", "", *form])
+    assert (done.exit_code, "0.905" in done.stdout) == (0, True)
+
+
 def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -110,6 +151,17 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
             "--param = polcy: expected one that waiting takes",
         ),
         (["run", "waiting", "--seeds", "0", "--out", "x"], "--seeds = 0: expected a whole number from 1"),
+        (["run", "waiting", "-p", "policy=nope", "--out", "x"], "policy = nope: expected"),
+        (["run", "waiting", "-p", "load=much", "--out", "x"], "load = much: expected a number above 0"),
+        (["run", PAPER, "-p", "paper=nope", "--out", "x"], "paper = nope: expected one of mtep, rtmb, tempo"),
+        (
+            ["run", PAPER, "-p", "paper=mtep", "-p", "policy=mtep,edf", "--out", "x"],
+            "--policy = edf: expected one of mtep, fifo, priority, lrt",
+        ),
+        (
+            ["run", PAPER, "-p", "paper=tempo", "-p", "contention=1,0", "--out", "x"],
+            "--contention = 0: expected a whole number from 1 to 100",
+        ),
         (["show", "nowhere"], "--out = nowhere: expected a folder with a sweep in it"),
         (["show", "nowhere", "--failures"], "--out = nowhere: expected a folder with a sweep in it"),
     ],

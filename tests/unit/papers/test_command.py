@@ -112,4 +112,6 @@ def test_the_page_can_be_written_of_what_was_kept(papers: Path, tmp_path: Path) 
     (papers / "small" / "__init__.py").write_text("raise SystemExit('not run')")
     assert giusto("page", "--kept", "--out", str(out))[0] == 0
     assert (out / "papers.md").read_text() == written
+    assert giusto("page", "--kept", "--out", str(tmp_path / "new" / "docs"))[0] == 0
+    assert (tmp_path / "new" / "docs" / "papers.md").read_text() == written
     assert giusto("page", "--only", "other", "--out", str(out))[0] == 2

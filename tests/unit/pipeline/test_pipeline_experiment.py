@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from giusto.errors import InvalidInput
-from giusto.pipeline.experiment import find, require_parameters, run
+from giusto.pipeline.experiment import declared, find, require_cases, require_parameters, run
 from giusto.pipeline.fingerprint import digest, fingerprint
 from giusto.pipeline.waiting import waiting
 
@@ -52,6 +52,27 @@ def test_parameters_are_those_of_the_function() -> None:
     with pytest.raises(InvalidInput, match="missing a required argument: 'rate'"):
         require_parameters("f", lambda rate, seed: {}, ["seed"])
     require_parameters("f", lambda **anything: {}, ["seed"])
+
+
+def test_a_check_is_asked_about_every_case() -> None:
+    def checked(rate: int) -> dict[str, float]:
+        raise AssertionError("not run")
+
+    asked: list[int] = []
+
+    def check(rate: int) -> None:
+        asked.append(rate)
+        if rate > 2:
+            raise ArithmeticError("too quick")
+
+    require_cases("f", checked, [{"rate": 9}])
+    declared(check=check)(checked)
+    require_cases("f", checked, [{"rate": 1}, {"rate": 2}])
+    assert asked == [1, 2]
+    with pytest.raises(
+        InvalidInput, match="parameters = rate=3: expected a case of f: ArithmeticError: too quick"
+    ):
+        require_cases("f", checked, [{"rate": 1}, {"rate": 3}])
 
 
 def test_numbers_of_any_kind_are_floats_and_none_is_no_value() -> None:
@@ -105,6 +126,20 @@ def test_the_fingerprint_changes_with_the_sources(tmp_path: Path) -> None:
     module.write_text("x = 2")
     assert digest([module]) != before
     assert set(fingerprint("waiting")) == {"experiment", "giusto", "core", "simulator", "sources"}
+
+
+def test_the_fingerprint_of_a_paper_changes_with_the_code_of_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = tmp_path / "small"
+    paper.mkdir()
+    for name in ("claims.toml", "__init__.py", "network.py"):
+        (paper / name).touch()
+    monkeypatch.setenv("GIUSTO_PAPERS", str(tmp_path))
+    before = fingerprint("giusto.papers:case")
+    assert fingerprint("giusto.papers:case") == before
+    (paper / "network.py").write_text("LAYERS = 7")
+    assert fingerprint("giusto.papers:case")["sources"] != before["sources"]
 
 
 def test_the_same_seed_waits_as_long() -> None:

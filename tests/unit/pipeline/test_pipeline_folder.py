@@ -86,6 +86,22 @@ def test_a_damaged_file_is_put_aside_by_the_writer_and_refused_by_readers(
     assert folder.finished() == {DIGESTS[0]}
 
 
+@pytest.mark.parametrize("damaged", [lambda data: data[:-20], lambda data: b"", flipped])
+def test_a_damaged_summary_is_none(tmp_path: Path, damaged: Callable[[bytes], bytes]) -> None:
+    folder = begun(tmp_path)
+    folder.write_summary(CASES.table())
+    assert folder.read_summary() is not None
+    kept = tmp_path / "summary.parquet"
+    kept.write_bytes(damaged(kept.read_bytes()))
+    assert folder.read_summary() is None
+
+
+def test_a_summary_of_another_sweep_is_none(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "one")
+    pq.write_table(CASES.table(), folder.path / "summary.parquet")
+    assert folder.read_summary() is None
+
+
 def test_a_file_of_another_sweep_is_refused(tmp_path: Path) -> None:
     begun(tmp_path / "one")
     other = Folder(tmp_path / "two")

@@ -78,7 +78,11 @@ def test_shapes_that_do_not_exist_are_refused() -> None:
     for make, field in [
         (lambda: layered((4, 4), parents=5), "parents[0]"),
         (lambda: layered((4, 4), parents=(1, 1)), "parents"),
+        (lambda: layered((4, 4), parents=None), "parents"),
         (lambda: layered((4, 0)), "sizes[1]"),
+        (lambda: layered(()), "sizes"),
+        (lambda: layered(5), "sizes"),
+        (lambda: layered((2, 2)).layer("1"), "layer"),
         (lambda: layered((2, 2)).layer(3), "layer"),
         (lambda: chain(3).layer(1), "layer"),
         (lambda: chain(0), "count"),

@@ -75,6 +75,10 @@ WRONG: list[tuple[Scenario, str, str]] = [
     (replace(GOOD, links=[LINK, LINK]), "links[1].name", "no other"),
     (replace(GOOD, subscribers=[SUBSCRIBER, SUBSCRIBER]), "subscribers[1].name", "no other"),
     (replace(GOOD, brokers=[*BROKERS, Broker(name=3)]), "brokers[3].name", "a name"),  # type: ignore[arg-type]
+    (with_link(overflow="disconnect"), "links[0].overflow", "drop_oldest or drop_new: no subscriber"),
+    (with_publisher(size_bytes=True), "publishers[0].size_bytes", "a whole number from 0 to 4294967295"),
+    (with_publisher(size_bytes=(1, True)), "publishers[0].size_bytes", "or the least and the greatest"),
+    (with_publisher(priority=(0, 8)), "publishers[0].priority", "a whole number from 0 to 7"),
     (with_link(target="suoth"), "links[0].target", "did you mean 'south'?"),
     (with_link(source="elsewhere"), "links[0].source", "a broker of the scenario, and none is called so"),
     (with_link(target="north"), "links[0].target", "another broker"),
@@ -201,6 +205,26 @@ def test_a_value_that_means_nothing_is_refused_where_it_is_given(
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
         make()
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"records": None}, "records"),
+        ({"records": "all"}, "records"),
+        ({"drain": "x"}, "drain"),
+        ({"seed": None}, "seed"),
+        ({"seed": True}, "seed"),
+        ({"seed": -1}, "seed"),
+        ({"record_capacity": -1}, "record_capacity"),
+    ],
+)
+def test_a_run_that_means_nothing_is_refused_by_the_name_of_the_option(
+    options: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        run(GOOD, **options)
     assert caught.value.field == field
 
 

@@ -43,7 +43,7 @@ from giusto.trace.manifest import lines
 
 # Only a change to the model may change these, and it says so in CHANGELOG.md.
 EVENTS = 2822
-DIGEST = "760831945517df9bc2693e3ab2d9293a0f04a271e090a8ab4bfc27ad71b87781"
+DIGEST = "69b310fc7367f9039300496e7e9efe9d3e19630fb03db4908a9314bd21605ee0"
 
 
 def everything() -> Scenario:
@@ -226,6 +226,18 @@ def test_facts_of_a_run_are_those_of_its_processors(tmp_path: Path) -> None:
     assert told == {"t": (0.6, {"p": 3 / 7}), "u": (0.4, {"q": 2 / 7, "r": 2 / 7})}
     nothing = json.loads((tmp_path / "facts" / "plain-sim-00000001.json").read_text())
     assert (nothing["input"], nothing["topics"]) == (None, [])
+
+
+def test_a_run_that_has_no_toml_is_saved_without(tmp_path: Path) -> None:
+    run(pair()).save(tmp_path)
+    run(pair(Last), seed=9).save(tmp_path)
+    assert not (tmp_path / "scenario.toml").exists()
+    assert json.loads((tmp_path / "run.json").read_text())["seed"] == 9
+    assert record.read(tmp_path).num_rows == 6
+
+
+def test_a_run_in_which_nothing_happens_ends_at_once() -> None:
+    assert run(Scenario(until="1s", brokers=[Broker(name="b")])).ended_ns == 0
 
 
 def test_a_run_prints_what_happened() -> None:

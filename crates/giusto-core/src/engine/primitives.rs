@@ -11,7 +11,7 @@ use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::Share;
 use crate::matching::topic::check_name;
 use crate::output::{self, Terms};
-use crate::policer::{Limit, Rule};
+use crate::policer::{Bucket, Limit, Rule};
 use crate::queue::Bounds;
 use crate::record::ID_MAX;
 
@@ -191,6 +191,18 @@ impl Engine {
         if let Some(flow) = self.tables.flows.get_mut(flow.0) {
             flow.bucket = bucket;
         }
+    }
+
+    /// The messages of a flow are limited in another way from now on; what it has used up stays used up.
+    pub fn reoffer(&mut self, flow: FlowId, limit: Limit) -> Result<(), ChangeError> {
+        let rule = self.tables.rule(limit)?;
+        let entry = self.tables.flows.get_mut(flow.0).filter(|_| self.queues.owner(flow).is_some());
+        let entry = entry.ok_or_else(|| ChangeError::unknown("flow", flow.0))?;
+        entry.bucket = Some(entry.bucket.take().map_or_else(
+            || Bucket::new(Arc::clone(&rule)),
+            |bucket| bucket.go_on(Arc::clone(&rule)),
+        ));
+        Ok(())
     }
 
     /// A flow ends: its entry of MatrixIN becomes 0, and what waits in it is still forwarded.

@@ -116,6 +116,18 @@ impl Hub {
         Ok(flow)
     }
 
+    /// The messages of a flow of the connection are limited in another way from now on.
+    pub fn reoffer(&mut self, id: ConnId, flow: FlowId, offer: &Offer) -> Result<(), ChangeError> {
+        let client = self.client(id)?;
+        if self.engine.owner(flow) != Some(client) {
+            return Err(ChangeError::unknown("flow", flow.0));
+        }
+        let limit = offer.limit.ok_or_else(|| Invalid::new("min_sep_ns", "none", "a limit"))?;
+        self.engine.reoffer(flow, limit)?;
+        self.resize_part(flow, offer);
+        Ok(())
+    }
+
     /// A flow of the connection ends; what waits in it is still forwarded.
     pub fn unadvertise(&mut self, id: ConnId, flow: FlowId) -> Result<(), ChangeError> {
         let client = self.client(id)?;

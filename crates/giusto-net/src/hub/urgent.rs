@@ -190,6 +190,15 @@ impl Hub {
         part
     }
 
+    /// A flow of another offer has another part in the urgency of its connection.
+    pub(super) fn resize_part(&mut self, flow: FlowId, offer: &Offer) {
+        let Some((id, part)) = self.flows.part_mut(flow) else { return };
+        let Some(conn) = self.conns.get_mut(id).filter(|conn| conn.state == State::Open) else { return };
+        let before = std::mem::replace(&mut part.bytes, offered_bytes(offer));
+        conn.urgency.bytes = conn.urgency.bytes - before + part.bytes;
+        self.urgent.shifts.extend(part.guarded.then_some(id));
+    }
+
     /// The flow has ended.
     pub(super) fn end_part(&mut self, id: ConnId, part: Part) {
         if let Some(conn) = self.conns.get_mut(id) {

@@ -96,6 +96,12 @@ impl Message {
         decode_attributes(py, self.attributes.as_deref().unwrap_or_default())
     }
 
+    /// The attributes as they are on the wire: for whoever keeps or forwards them. No bytes for none.
+    #[getter]
+    fn attribute_block<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.attributes.as_deref().unwrap_or_default())
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (topic, source) = (self.topic.bind(py).repr()?, self.source.bind(py).repr()?);
         let payload = self.payload.bind(py);

@@ -114,16 +114,18 @@ impl<'py> Item<'py> {
         value.extract().map_err(|_| self.wrong(name, &value, "a list, with numbers in 64 bits"))
     }
 
-    /// One whole number, or the least and the greatest of those to draw from.
-    pub(super) fn range<T>(&self, name: &str) -> PyResult<(T, T)>
+    /// One whole number up to `most`, or the least and the greatest of those to draw from.
+    pub(super) fn range<T>(&self, name: &str, most: T) -> PyResult<(T, T)>
     where
-        T: FromPyObjectOwned<'py> + Default + Clone,
+        T: TryFrom<i128> + PartialOrd + Display + Default + Clone,
     {
         let Some(value) = self.take(name)? else { return Ok((T::default(), T::default())) };
-        if let Ok(fixed) = value.extract::<T>() {
-            return Ok((fixed.clone(), fixed));
-        }
-        value.extract().map_err(|_| self.wrong(name, &value, "a whole number, or the least and the greatest"))
+        let (least, greatest): (Bound<'py, PyAny>, Bound<'py, PyAny>) =
+            value.extract().unwrap_or_else(|_| (value.clone(), value.clone()));
+        let number = |given| whole(name, given, T::default()..=most.clone());
+        let drawn = number(&least).and_then(|least| Ok((least, number(&greatest)?)));
+        let expected = format!("a whole number from 0 to {most}, or the least and the greatest");
+        drawn.map_err(|_| self.wrong(name, &value, &expected))
     }
 
     pub(super) fn expiry(&self) -> PyResult<Option<Expiry>> {
@@ -217,6 +219,13 @@ impl<'py> Item<'py> {
             }),
             _ => Err(self.wrong("delay", model, "one of normal, constant, bandwidth")),
         }
+    }
+
+    /// What schedulers are told of a link: a normal delay, if a mean is given.
+    pub(super) fn estimate(&self) -> PyResult<Option<Delay>> {
+        let mean_ns_per_kb = self.real("estimate_mean_ns_per_kb", f64::NAN)?;
+        let deviation_ns_per_kb = self.real("estimate_deviation_ns_per_kb", 0.0)?;
+        Ok((!mean_ns_per_kb.is_nan()).then_some(Delay::Normal { mean_ns_per_kb, deviation_ns_per_kb }))
     }
 
     /// `workload` says which; the other options are its parameters.

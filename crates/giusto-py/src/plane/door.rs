@@ -250,6 +250,29 @@ impl PyDoor {
         self.change(py, move |hub, _| hub.advertise(conn, topic, &offer)).map(|flow| flow.0)
     }
 
+    /// The messages of a flow of the connection are limited in another way from now on; its queue stays.
+    #[pyo3(signature = (
+        conn, flow, *, max_size_bytes=None, min_sep_ns=None, count=None, period_ns=None, burst=None, jitter_ns=None
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn reoffer(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = conn)] conn: ConnId,
+        flow: &Bound<'_, PyAny>,
+        max_size_bytes: Option<&Bound<'_, PyAny>>,
+        min_sep_ns: Option<&Bound<'_, PyAny>>,
+        count: Option<&Bound<'_, PyAny>>,
+        period_ns: Option<&Bound<'_, PyAny>>,
+        burst: Option<&Bound<'_, PyAny>>,
+        jitter_ns: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let arguments =
+            OfferArguments { capacity: None, max_size_bytes, min_sep_ns, count, period_ns, burst, jitter_ns };
+        let (flow, offer) = (FlowId(id("flow", flow)?), arguments.offer()?);
+        self.change(py, move |hub, _| hub.reoffer(conn, flow, &offer))
+    }
+
     /// A flow of the connection ends; what waits in it is still forwarded.
     fn unadvertise(
         &self,

@@ -6,7 +6,7 @@ use giusto_core::error::Invalid;
 use giusto_core::frame::attributes::ATTRIBUTES_MAX;
 use giusto_core::id::{Nanos, TopicId};
 use giusto_core::matching::topic;
-use giusto_core::output::{self, MONEY_MAX, PRIORITY_MAX, SPAN_NS_MAX};
+use giusto_core::output::{self, MONEY_MAX, Overflow, PRIORITY_MAX, SPAN_NS_MAX};
 use giusto_core::policer::Rule;
 use giusto_core::queue;
 use giusto_core::record::ID_MAX;
@@ -146,8 +146,16 @@ impl Scenario {
             place("medium", medium, self.media.len(), "medium")?;
         }
         link.delay.check()?;
+        if let Some(estimate) = &link.estimate {
+            let wrong = |fault: Invalid| Invalid { field: format!("estimate.{}", fault.field), ..fault };
+            estimate.check().map_err(wrong)?;
+        }
         span("propagation_ns", link.propagation_ns)?;
         span("mean_transmission_ns", link.mean_transmission_ns.unwrap_or(0))?;
+        if link.overflow == Overflow::Disconnect {
+            let expected = "drop_oldest or drop_new: no subscriber could be disconnected from a link";
+            return Err(Invalid::new("overflow", "disconnect", expected));
+        }
         let parameters =
             output::Link { epsilon: link.epsilon, weight: link.weight, ..output::Link::default() };
         let named = match &link.policy {

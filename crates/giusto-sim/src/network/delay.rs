@@ -93,9 +93,11 @@ impl Delay {
                 (mean_ns_per_kb, deviation_ns_per_kb * deviation_ns_per_kb, 0)
             }
             Self::Constant { delay_ns } => (0.0, 0.0, delay_ns),
-            Self::Bandwidth { bits_per_s, .. } => {
+            Self::Bandwidth { bits_per_s, overhead_bytes, .. } => {
                 let mean_ns_per_kb = BYTES_PER_KB * 8.0 * NS_PER_S as f64 / bits_per_s as f64;
-                (mean_ns_per_kb, 0.0, self.mean_ns(0))
+                // Not the least frame: beside the time per KB it would count a small message twice.
+                let alone = Self::Bandwidth { bits_per_s, overhead_bytes, least_bytes: 0 };
+                (mean_ns_per_kb, 0.0, alone.mean_ns(0))
             }
         }
     }

@@ -8,7 +8,7 @@ use giusto_core::record::Outcome;
 use super::agenda::Kind;
 use super::directory::Group;
 use super::flight::{Copy, Message};
-use super::recorder::Passage;
+use super::recorder::{Passage, link_node};
 use super::world::World;
 
 impl World<'_> {
@@ -192,6 +192,7 @@ impl World<'_> {
     fn note_hop(&mut self, link: u32, copy: u32, egress_ns: Nanos, received_ns: Nanos) {
         let copy = self.copies.at(copy);
         let passage = Passage {
+            node: link_node(self.scenario, link),
             egress_ns: Some(egress_ns),
             received_ns: Some(received_ns),
             ..self.waiting(link, copy)
@@ -238,9 +239,6 @@ impl World<'_> {
                 let seeker = &self.directory.seekers[number as usize];
                 self.recorder.note(self.scenario, message, Some(seeker), passage, outcome);
             }
-        }
-        if self.recorder.hops {
-            self.recorder.note(self.scenario, message, None, passage, outcome);
         }
         self.close(copy.message);
     }

@@ -124,7 +124,7 @@ pub(super) struct LinkState {
 impl LinkState {
     /// The idle `link`; `mean_size_bytes` is of the messages that may cross it.
     fn new(link: &Link, mean_size_bytes: u32, chance: Chance) -> Result<Self, Invalid> {
-        let mean_ns = link.mean_transmission_ns.unwrap_or_else(|| link.delay.mean_ns(mean_size_bytes));
+        let mean_ns = link.mean_transmission_ns.unwrap_or_else(|| link.believed().mean_ns(mean_size_bytes));
         // PD is part of the path's fixed time, since brokers may differ in it.
         let parameters = output::Link {
             processing_delay_ns: 0,

@@ -157,7 +157,12 @@ impl ProcessorState {
     pub(super) fn choose(&mut self, now: Nanos, topics: &[Topic]) -> Turn {
         if let Some((period_ns, budget_ns)) = self.described.pace {
             if let Some(until_ns) = self.hold(now, period_ns, budget_ns) {
-                return if self.queues.is_empty() { Turn::Idle } else { Turn::Wait { until_ns } };
+                if !self.queues.is_empty() {
+                    return Turn::Wait { until_ns };
+                }
+                // It will look when the next period begins: what comes after that waits for the one after.
+                self.idle = true;
+                return Turn::Idle;
             }
         }
         let Some(served) = self.stage.next(now, &mut self.queues) else {

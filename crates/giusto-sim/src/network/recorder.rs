@@ -12,10 +12,11 @@ use super::scenario::{Records, Scenario};
 /// Records of a batch, unless there are more names than that.
 const BATCH: usize = 1 << 16;
 
-/// Where a message was at a broker, and when.
+/// Where a message was, and when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
-    pub(super) broker: u32,
+    /// A broker's number, or what [`link_node`] says of a link.
+    pub(super) node: u32,
     pub(super) hop: u32,
     pub(super) ingress_ns: Nanos,
     pub(super) selected_ns: Option<Nanos>,
@@ -26,7 +27,7 @@ pub(super) struct Passage {
 impl Passage {
     /// Came to `broker` and no further.
     pub(super) fn only(broker: u32, hop: u32, ingress_ns: Nanos) -> Self {
-        Self { broker, hop, ingress_ns, selected_ns: None, egress_ns: None, received_ns: None }
+        Self { node: broker, hop, ingress_ns, selected_ns: None, egress_ns: None, received_ns: None }
     }
 }
 
@@ -97,7 +98,7 @@ fn record(
     let publisher = &scenario.publishers[message.publisher as usize];
     Record {
         run: 0,
-        node: passage.broker,
+        node: passage.node,
         hop: passage.hop.min(u16::MAX.into()) as u16,
         topic: TopicId(publisher.topic),
         publisher: ClientId(message.publisher),
@@ -122,14 +123,27 @@ fn record(
     }
 }
 
+/// What records of a link call its number: links come after the brokers, because a message may leave a broker on
+/// several links at once, and the broker's name would not say which.
+pub(super) fn link_node(scenario: &Scenario, link: u32) -> u32 {
+    scenario.brokers.len() as u32 + link
+}
+
 fn named_columns(scenario: &Scenario) -> Result<Columns, Invalid> {
-    let names = scenario.subscribers.len().max(scenario.publishers.len()).max(scenario.brokers.len());
+    let links = if scenario.records == Records::Hops { scenario.links.as_slice() } else { &[] };
+    let nodes = scenario.brokers.len() + links.len();
+    let names = scenario.subscribers.len().max(scenario.publishers.len()).max(nodes);
     let capacity = scenario.record_capacity.min(BATCH.max(names));
     let wrong = |fault: Invalid| Invalid { field: format!("record_{}", fault.field), ..fault };
     let mut columns = Columns::new(capacity).map_err(wrong)?;
     columns.run.set(0, &scenario.name)?;
     for (n, broker) in scenario.brokers.iter().enumerate() {
         columns.node.set(n as u32, &broker.name)?;
+    }
+    for (n, link) in links.iter().enumerate() {
+        let name = |broker: u32| &scenario.brokers[broker as usize].name;
+        let ends = format!("{}->{}", name(link.source), name(link.target));
+        columns.node.set(link_node(scenario, n as u32), &ends)?;
     }
     for (n, topic) in scenario.topics.iter().enumerate() {
         columns.topic.set(n as u32, &topic.name)?;

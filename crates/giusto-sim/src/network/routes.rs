@@ -73,7 +73,7 @@ struct Step {
 }
 
 fn cost_ns(link: &Link) -> u64 {
-    link.delay.mean_ns(BYTES_PER_KB as u32).saturating_add(link.propagation_ns).unsigned_abs()
+    link.believed().mean_ns(BYTES_PER_KB as u32).saturating_add(link.propagation_ns).unsigned_abs()
 }
 
 impl<'a> Graph<'a> {
@@ -164,7 +164,7 @@ impl<'a> Graph<'a> {
         let (Some(parent), Some(described)) = (parent, self.scenario.links.get(link as usize)) else {
             return first;
         };
-        let (mean, variance, fixed_ns) = described.delay.model();
+        let (mean, variance, fixed_ns) = described.believed().model();
         let here_ns = fixed_ns.saturating_add(described.propagation_ns).saturating_add(processing_ns);
         Node {
             link,

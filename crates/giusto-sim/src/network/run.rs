@@ -46,7 +46,7 @@ pub struct Run {
     pub media: Vec<MediumCounts>,
     /// The records, in the order in which things ended.
     pub batches: Vec<Batch>,
-    /// The instant of the last event.
+    /// The instant of the last event; 0 if nothing happened.
     pub ended_ns: Nanos,
 }
 
@@ -69,7 +69,8 @@ impl Scenario {
         let last_ns = if drains { Nanos::MAX } else { until_ns };
         let mut now = Nanos::MIN;
         let mut left = PATIENCE;
-        while world.agenda.next_ns().is_none_or(|next_ns| next_ns <= last_ns) {
+        // What has come up at the last instant still begins at it.
+        while world.is_choosing() || world.agenda.next_ns().is_some_and(|next_ns| next_ns <= last_ns) {
             let Some(then) = world.step(now)? else { break };
             now = then;
             left -= 1;
@@ -89,7 +90,7 @@ impl Scenario {
             brokers: world.brokers,
             media: world.media.iter().map(|medium| medium.counts).collect(),
             batches: world.recorder.finish(),
-            ended_ns: now,
+            ended_ns: now.max(0),
         })
     }
 }

@@ -47,7 +47,7 @@ pub enum Records {
     /// One record per message and subscription, and one per policed message.
     #[default]
     Deliveries,
-    /// These, and one without a subscriber for every copy that was queued for a link.
+    /// These, and one without a subscriber for every copy that crosses a link.
     Hops,
 }
 
@@ -105,6 +105,8 @@ pub struct Link {
     pub target: u32,
     /// How long a message occupies the link.
     pub delay: Delay,
+    /// What schedulers and routes are told instead, if that is not the truth.
+    pub estimate: Option<Delay>,
     /// From the end of a transmission to the arrival.
     pub propagation_ns: Nanos,
     /// The wire that it shares with other links.
@@ -123,6 +125,13 @@ pub struct Link {
     pub capacity: usize,
     /// What happens to one more.
     pub overflow: Overflow,
+}
+
+impl Link {
+    /// The delay that schedulers and routes reckon with.
+    pub(super) fn believed(&self) -> &Delay {
+        self.estimate.as_ref().unwrap_or(&self.delay)
+    }
 }
 
 /// Who sends messages on one topic.

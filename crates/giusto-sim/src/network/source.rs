@@ -59,6 +59,11 @@ impl Source {
         self.next.map(|sending| sending.sent_ns)
     }
 
+    /// Whether the message that the agenda waits for is left out.
+    pub(super) fn is_away(&self) -> bool {
+        self.next.is_some_and(|sending| sending.is_left_out)
+    }
+
     /// The message that is sent now, which is not matched yet; its attributes are in [`Self::block`].
     pub(super) fn draw(&mut self, number: u32, publisher: &Publisher, now: Nanos) -> Message {
         let sequence = self.sequence;

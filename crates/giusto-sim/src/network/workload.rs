@@ -102,11 +102,16 @@ pub(super) fn check_windows(windows: &[Window]) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Messages that are left out one by one before the run goes on in between, so that it can be interrupted.
+const PATIENCE: u32 = 1 << 10;
+
 /// One message: when it was to be sent and when it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sending {
     pub(super) intended_ns: Nanos,
     pub(super) sent_ns: Nanos,
+    /// Outside of the windows it is left out.
+    pub(super) is_left_out: bool,
 }
 
 /// Goes through the instants of one publisher.
@@ -135,36 +140,63 @@ impl Clockwork {
         Self { workload, windows, chance, begin_ns, count: 0, last_ns }
     }
 
-    /// The next message before `until_ns`.
+    /// The next message before `until_ns`; now and then one that is left out, if there are many.
     pub(super) fn next(&mut self, until_ns: Nanos) -> Option<Sending> {
+        let mut left = PATIENCE;
         loop {
-            let sending = self.instant()?;
-            if sending.sent_ns >= until_ns
-                || self.windows.last().is_some_and(|last| sending.sent_ns >= last.1)
-            {
-                return None;
-            }
-            if self.is_on(sending.sent_ns) {
+            let sending = self.instant().filter(|sending| sending.sent_ns < until_ns)?;
+            let begin_ns = self.on_ns(sending.sent_ns).filter(|&begin_ns| begin_ns < until_ns)?;
+            if begin_ns <= sending.sent_ns {
                 return Some(sending);
+            }
+            self.jump(begin_ns);
+            left -= 1;
+            if left == 0 {
+                return Some(Sending { is_left_out: true, ..sending });
             }
         }
     }
 
-    fn is_on(&self, at_ns: Nanos) -> bool {
-        let within = |window: &Window| (window.0..window.1).contains(&at_ns);
-        self.windows.is_empty() || self.windows.iter().any(within)
+    /// When the window begins that `at_ns` lies in or before.
+    fn on_ns(&self, at_ns: Nanos) -> Option<Nanos> {
+        if self.windows.is_empty() {
+            return Some(Nanos::MIN);
+        }
+        let place = self.windows.partition_point(|window| window.1 <= at_ns);
+        self.windows.get(place).map(|window| window.0)
+    }
+
+    /// Leaves out what cannot be sent at `begin_ns` or later, where that needs no draws of the instants between.
+    fn jump(&mut self, begin_ns: Nanos) {
+        match self.workload {
+            Workload::Periodic { period_ns, jitter_ns, .. } => {
+                let early_ns = begin_ns.saturating_sub(jitter_ns).saturating_sub(self.last_ns).max(0);
+                let periods = early_ns / period_ns + Nanos::from(early_ns % period_ns > 0);
+                self.last_ns = self.last_ns.saturating_add(periods.saturating_mul(period_ns));
+            }
+            // Exponential distances do not remember how long it has been.
+            Workload::Poisson { .. } => self.last_ns = self.last_ns.max(begin_ns),
+            Workload::Greedy { burst, count, period_ns } => {
+                let before_ns = begin_ns.saturating_sub(self.begin_ns).saturating_sub(1).max(0);
+                let earned = before_ns as u128 * u128::from(count) / period_ns as u128;
+                let earned = u64::try_from(earned).unwrap_or(u64::MAX);
+                self.count = self.count.max(earned.saturating_add(burst.into()));
+            }
+            Workload::Uniform { .. } | Workload::Trace { .. } => {}
+        }
     }
 
     fn instant(&mut self) -> Option<Sending> {
         let n = self.count;
-        self.count += 1;
-        let at = |at_ns| Some(Sending { intended_ns: at_ns, sent_ns: at_ns });
+        self.count = n.saturating_add(1);
+        let at = |at_ns| Some(Sending { intended_ns: at_ns, sent_ns: at_ns, is_left_out: false });
         match &self.workload {
             Workload::Periodic { period_ns, jitter_ns, .. } => {
                 let intended_ns = self.last_ns;
                 self.last_ns = self.last_ns.saturating_add(*period_ns);
                 let late_ns = if *jitter_ns > 0 { self.chance.between(0, *jitter_ns) } else { 0 };
-                Some(Sending { intended_ns, sent_ns: intended_ns.saturating_add(late_ns) })
+                let sent_ns = intended_ns.saturating_add(late_ns);
+                Some(Sending { intended_ns, sent_ns, is_left_out: false })
             }
             Workload::Poisson { mean_ns } => {
                 let gap_ns = (self.chance.exponential() * *mean_ns as f64).round() as Nanos;
@@ -177,7 +209,7 @@ impl Clockwork {
                 at(self.last_ns)
             }
             Workload::Greedy { burst, count, period_ns } => {
-                let earned = u128::from((n + 1).saturating_sub(u64::from(*burst)));
+                let earned = u128::from(n.saturating_add(1).saturating_sub(u64::from(*burst)));
                 let wait_ns = (earned * *period_ns as u128).div_ceil(u128::from(*count));
                 at(self.begin_ns.saturating_add(Nanos::try_from(wait_ns).unwrap_or(Nanos::MAX)))
             }
@@ -188,11 +220,14 @@ impl Clockwork {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn sent(workload: Workload, windows: &[Window], until_ns: Nanos) -> Vec<Nanos> {
         let mut clockwork = Clockwork::new(workload, windows.to_vec(), Chance::new(1, &["publisher"]));
-        std::iter::from_fn(|| clockwork.next(until_ns).map(|sending| sending.sent_ns)).collect()
+        let all = std::iter::from_fn(|| clockwork.next(until_ns));
+        all.filter(|sending| !sending.is_left_out).map(|sending| sending.sent_ns).collect()
     }
 
     #[test]
@@ -207,6 +242,20 @@ mod tests {
         let periodic = Workload::Periodic { period_ns: 10, phase_ns: Some(4), jitter_ns: 0 };
         assert_eq!(sent(periodic.clone(), &[], 35), [4, 14, 24, 34]);
         assert_eq!(sent(periodic, &[(0, 10), (20, 30)], 1000), [4, 24]);
+    }
+
+    #[test]
+    fn a_gap_of_a_year_is_not_gone_through_step_by_step() {
+        const YEAR_NS: Nanos = 365 * 24 * 3600 * 1_000_000_000;
+        let windows = [(0, 3), (YEAR_NS, YEAR_NS + 3)];
+        let expected = [0, 1, 2, YEAR_NS, YEAR_NS + 1, YEAR_NS + 2];
+        let periodic = Workload::Periodic { period_ns: 1, phase_ns: Some(0), jitter_ns: 0 };
+        assert_eq!(sent(periodic, &windows, Nanos::MAX), expected);
+        let greedy = Workload::Greedy { burst: 1, count: 7, period_ns: 7 };
+        assert_eq!(sent(greedy, &windows, Nanos::MAX), expected);
+        let rare = Workload::Poisson { mean_ns: 100 };
+        let later = sent(rare, &[(0, 1000), (YEAR_NS, YEAR_NS + 100_000)], Nanos::MAX);
+        assert!(later.iter().filter(|&&at_ns| at_ns >= YEAR_NS).count() > 500, "about 1000 are expected");
     }
 
     #[test]
@@ -228,5 +277,37 @@ mod tests {
     fn a_trace_out_of_order_is_refused_with_its_place() {
         let fault = Workload::Trace { at_ns: vec![1, 5, 3] }.check().unwrap_err();
         assert_eq!(fault.field, "at_ns[2]");
+    }
+
+    fn without_draws_in_gaps() -> impl Strategy<Value = Workload> {
+        let periodic = (1..50_i64, 0..50_i64).prop_map(|(period_ns, phase_ns)| Workload::Periodic {
+            period_ns,
+            phase_ns: Some(phase_ns),
+            jitter_ns: 0,
+        });
+        let greedy = (1..9_u32, 1..9_u32, 1..50_i64).prop_map(|(burst, count, period_ns)| Workload::Greedy {
+            burst,
+            count,
+            period_ns,
+        });
+        let uniform = (0..9_i64, 1..9_i64)
+            .prop_map(|(low_ns, more_ns)| Workload::Uniform { low_ns, high_ns: low_ns + more_ns });
+        prop_oneof![periodic, greedy, uniform]
+    }
+
+    proptest! {
+        #[test]
+        fn windows_leave_out_what_lies_outside_and_nothing_else(
+            workload in without_draws_in_gaps(),
+            edges in prop::collection::btree_set(1..2000_i64, 1..8),
+        ) {
+            let mut edges: Vec<Nanos> = [0].into_iter().chain(edges).collect();
+            edges.truncate(edges.len() / 2 * 2);
+            let windows: Vec<Window> = edges.chunks(2).map(|pair| (pair[0], pair[1])).collect();
+            let within = |at_ns: &Nanos| windows.iter().any(|window| (window.0..window.1).contains(at_ns));
+            let always = sent(workload.clone(), &[], 1500);
+            let expected: Vec<Nanos> = always.into_iter().filter(within).collect();
+            prop_assert_eq!(sent(workload, &windows, 1500), expected);
+        }
     }
 }

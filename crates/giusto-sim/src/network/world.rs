@@ -107,11 +107,16 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
+    /// Whether a link, processor or medium has yet to choose at this instant.
+    #[inline]
+    pub(super) fn is_choosing(&self) -> bool {
+        !(self.choosing.is_empty() && self.serving.is_empty() && self.sharing.is_empty())
+    }
+
     /// Lets one event happen, or what follows from those of the instant `now`; when, if there was anything.
     #[inline]
     pub(super) fn step(&mut self, now: Nanos) -> Result<Option<Nanos>, Invalid> {
-        let nobody = self.choosing.is_empty() && self.serving.is_empty() && self.sharing.is_empty();
-        if !nobody && self.agenda.next_ns() != Some(now) {
+        if self.is_choosing() && self.agenda.next_ns() != Some(now) {
             self.choose_quanta(now);
             self.choose(now);
             self.share_media(now);
@@ -142,6 +147,10 @@ impl<'a> World<'a> {
     fn publish(&mut self, now: Nanos, number: u32) {
         let publisher = &self.scenario.publishers[number as usize];
         let source = &mut self.sources[number as usize];
+        if source.is_away() {
+            self.await_next(number);
+            return;
+        }
         let arrived_ns = now.saturating_add(publisher.delay_ns);
         let mut message = source.draw(number, publisher, now);
         self.counters.published += 1;

@@ -32,6 +32,7 @@ pub(crate) fn link(source: u32, target: u32, delay_ns: i64) -> Link {
         source,
         target,
         delay: Delay::Constant { delay_ns },
+        estimate: None,
         propagation_ns: 0,
         medium: None,
         policy: "fifo".into(),

@@ -65,7 +65,12 @@ def page(
         list[str] | None,
         typer.Option("--only", metavar="KEY", help="Run this paper; of the others show what was kept."),
     ] = None,
-    kept: Annotated[bool, typer.Option("--kept", help="Run nothing: show what was kept.")] = False,
+    kept: Annotated[
+        bool,
+        typer.Option(
+            "--kept", help="Run nothing: show what was kept; figures are those that DIR has already."
+        ),
+    ] = False,
 ) -> None:
     """Run every paper and write the page with all claims and figures.
 
@@ -81,6 +86,7 @@ def page(
         (each, kept_outcome(each) if kept or (asked and each.key not in asked) else page_run(each, size, out))
         for each in found()
     ]
+    out.mkdir(parents=True, exist_ok=True)
     (out / "papers.md").write_text(made_page(runs), encoding="utf-8")
     say(f"wrote {out / 'papers.md'}")
     end([outcome for _, outcome in runs])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,8 +57,7 @@ def show(
         from giusto.pipeline import sweep
 
         found = sweep.summary(folder, by=names(by), confidence=confidence, master=master)
-        rows = [row for row in found.to_pylist() if not result or row["result"] in result]
-        print(json.dumps(rows, ensure_ascii=False))
+        print(json.dumps(only_of(found.to_pylist(), result or []), ensure_ascii=False))
     else:
         present(folder, names(by), result or [], confidence, master)
         tell_missing(folder)
@@ -79,6 +78,14 @@ def present(
     found = sweep.summary(folder, by=by, confidence=confidence, master=master)
     terminal.show(drawn(page(found.to_pylist(), only)))
     say(f"mean ± half of the {confidence:g} % confidence interval")
+
+
+def only_of(summary: list[dict[str, Any]], only: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of these numbers, or of all; a number that there is not is refused."""
+    from giusto.cli.sweep.table import chosen
+
+    shown = chosen(sorted({row["result"] for row in summary}), list(only))
+    return [row for row in summary if row["result"] in shown]
 
 
 def tell_missing(folder: Path) -> None:

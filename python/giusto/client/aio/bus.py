@@ -7,31 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from giusto import _core
-from giusto.client import exchange, operation
+from giusto.client import exchange
+from giusto.client.aio.driver import CLOSED
+from giusto.client.aio.primitives import Primitives
 from giusto.client.aio.publisher import Publisher
 from giusto.client.aio.stream import Events
-from giusto.client.aio.subscription import BATCH, Subscription
-from giusto.client.aio.waiter import Waiters
-from giusto.client.entity import announcement, interest
-from giusto.client.events import Drop, Matchedness, Miss, Violation
-from giusto.client.face import LEAVE_NS, QUEUE, AnyBus, broker_address, failed, not_connected, weak_hook
-from giusto.client.operation import Ask, Open, Operation, Pause, Step
+from giusto.client.aio.subscription import Subscription
+from giusto.client.face import LEAVE_NS, TraceFolder, broker_address
 from giusto.client.report import Periods, Report
-from giusto.contract import Duration, Explanation, Need, Offer, duration_ns
-from giusto.errors import Closed, GiustoError, Refused, TimedOut
-from giusto.protocol import Party, ShareTerms, StatusIs, ViewsAre
-
-_Result = TypeVar("_Result")
-CLOSED = "the bus was closed"
+from giusto.contract import Duration, Need, Offer, duration_ns
+from giusto.errors import Closed, Refused, TimedOut
 
 
-class Bus(AnyBus):
+class Bus(Primitives):
     """A connection to a broker. Made by `connect`; leaving its `async with` block closes it."""
 
     def __init__(
@@ -41,113 +34,12 @@ class Bus(AnyBus):
         name: str | None,
         timeout: Duration,
         reconnect: bool,
-        trace: str | os.PathLike[str] | None = None,
+        trace: TraceFolder = None,
     ) -> None:
-        self._loop = asyncio.get_running_loop()
         super().__init__(address, name, timeout, reconnect, trace)
-        self._native = _core.Connection(
-            in_loop=True, attend=weak_hook(self._attend), record_capacity=self._record_capacity
-        )
-        self._watched: list[int] = []
-        self._waiters = Waiters()
-        self._is_room_awaited = False
-        self._ended: Closed | None = None
-        self._is_closed = False
-        self._restoring: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
         self._replies: Subscription | None = None
         self._second: Bus | None = None
         self._asking = asyncio.Lock()
-
-    async def _start(self) -> Self:
-        try:
-            self._connected = await self._run(operation.connect(self._native, self.name, self._is_unnamed))
-            self.name = self._connected.name
-            if self._trace_folder is not None:
-                await self._loop.run_in_executor(None, self._begin_trace)
-        except BaseException as error:
-            self._end("never connected", 0)
-            raise not_connected(error, self) from None
-        return self
-
-    # --- the five primitives
-
-    async def advertise(
-        self,
-        topic: str,
-        offer: Offer | None = None,
-        *,
-        type: Any = None,
-        on_violation: Callable[[Violation], object] | None = None,
-        on_matched: Callable[[Matchedness], object] | None = None,
-        on_drop: Callable[[Drop], object] | None = None,
-    ) -> Publisher:
-        """Announce that this client publishes on a topic, and what it offers."""
-        on = {"on_violation": on_violation, "on_matched": on_matched, "on_drop": on_drop}
-        publisher = Publisher(self, announcement(topic, offer, type, on))
-        for moved in self._take_unlimited(publisher.offer):
-            await moved.unadvertise()
-        await self._run(operation.advertise(self._ledger, publisher))
-        return publisher
-
-    async def subscribe(
-        self,
-        pattern: str,
-        need: Need | None = None,
-        *,
-        filter: str | _core.Filter | None = None,
-        type: Any = None,
-        callback: Callable[[_core.Message], object] | None = None,
-        queue: int = QUEUE,
-        overflow: str = "drop_oldest",
-        on_miss: Callable[[Miss], object] | None = None,
-        on_violation: Callable[[Violation], object] | None = None,
-        on_matched: Callable[[Matchedness], object] | None = None,
-        on_drop: Callable[[Drop], object] | None = None,
-    ) -> Subscription:
-        """Ask for the messages of all topics that a pattern covers.
-
-        With `callback` the loop calls it with each message, or awaits it, one message after the other.
-        """
-        on = {
-            "on_miss": on_miss,
-            "on_violation": on_violation,
-            "on_matched": on_matched,
-            "on_drop": on_drop,
-        }
-        subscription = Subscription(self, interest(pattern, need, filter, type, queue, overflow, on))
-        if not inspect.iscoroutinefunction(callback):
-            subscription.callback = callback
-        await self._run(operation.subscribe(self._ledger, subscription))
-        if inspect.iscoroutinefunction(callback):
-            self._spawn(_consume(subscription, callback))
-        return subscription
-
-    # --- questions to the broker
-
-    async def publishers(self, topic: str) -> list[Party]:
-        """Who publishes on a topic."""
-        return await self._run(operation.publishers(topic))
-
-    async def subscribers(self, topic: str) -> list[Party]:
-        """Whose patterns cover a topic."""
-        return await self._run(operation.subscribers(topic))
-
-    async def allot(self, topic: str, **share: int) -> None:
-        """Give a topic another share: `weight`, or what the broker's policy knows."""
-        await self._run(operation.allot(topic, ShareTerms(**share)))
-
-    async def status(self) -> StatusIs:
-        """Counters and delays of all topics and clients of the broker."""
-        return await self._run(operation.status())
-
-    async def views(self, pattern: str = "#") -> ViewsAre:
-        """W, MatrixIN and MatrixOUT: the shares of topics, and which clients publish and receive them."""
-        return await self._run(operation.views(pattern))
-
-    async def explain(self, topic: str) -> Explanation:
-        """How the bounds of a topic come about, term by term; `print` it."""
-        return await self._run(operation.explain(topic))
 
     # --- request and reply
 
@@ -325,193 +217,6 @@ class Bus(AnyBus):
     ) -> None:
         await self.close()
 
-    def _stop(self) -> bool:
-        was_open = self._ended is None
-        self._ended = self._ended or Closed(CLOSED)
-        return was_open
-
-    # --- waiting
-
-    async def _run(self, steps: Operation[_Result]) -> _Result:
-        """Drive an operation to its end."""
-        self._check_process()
-        outcome: object = None
-        problem: BaseException | None = None
-        while True:
-            try:
-                step = steps.send(outcome) if problem is None else steps.throw(problem)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            outcome = problem = None
-            try:
-                outcome = await self._do(step)
-            except BaseException as error:
-                # Also a cancellation: the operation puts in order what it has begun, and raises it again.
-                problem = error
-
-    async def _do(self, step: Step) -> object:
-        match step:
-            case Open():
-                await self._loop.run_in_executor(None, self._native.open, self.address, self._timeout_ns)
-                self._watch()
-                return None
-            case Pause():
-                await asyncio.sleep(step.nanoseconds / 1e9)
-                return None
-        return await self._ask(step)
-
-    async def _ask(self, ask: Ask) -> object:
-        while (restoring := self._restoring) not in (None, asyncio.current_task()):
-            await asyncio.wait([restoring])
-        self._check_open()
-        number = self._ledger.next_id()
-        self._send(ask, number)
-        try:
-            while self._ledger.is_expected(number):
-                answer = self._ledger.take_answer(number)
-                if answer is not None:
-                    return answer
-                is_there = lambda: self._ledger.is_answered(number)  # noqa: E731
-                await self._wait(is_there, "answer of the broker", self._timeout_ns)
-            return None
-        finally:
-            self._forget(number)
-
-    async def _wait(
-        self,
-        is_done: Callable[[], bool],
-        what: str,
-        timeout_ns: int | None,
-        waiters: Waiters | None = None,
-    ) -> None:
-        """Wait until something is so, which only what comes in can make so."""
-        waiters = self._waiters if waiters is None else waiters
-        try:
-            async with asyncio.timeout(None if timeout_ns is None else timeout_ns / 1e9):
-                while not is_done():
-                    self._check_open()
-                    await waiters.wait()
-        except GiustoError:
-            raise
-        except TimeoutError:
-            raise TimedOut(what, timeout_ns or 0) from None
-
-    def _changed(self) -> None:
-        self._waiters.wake()
-
-    def _has_room(self) -> bool:
-        """Whether the connection takes more to send; if not, who waits is woken when it does."""
-        if self._native.has_room:
-            return True
-        if not self._is_room_awaited:
-            self._is_room_awaited = True
-            self._spawn(self._tell_room())
-        return False
-
-    async def _tell_room(self) -> None:
-        try:
-            while not await self._loop.run_in_executor(None, self._native.wait_for_room):
-                pass
-        finally:
-            self._is_room_awaited = False
-        self._changed()
-
-    def _watch(self) -> None:
-        self._unwatch()
-        self._watched = self._native.descriptors()
-        for descriptor in self._watched:
-            self._loop.add_reader(descriptor, self._readable)
-
-    def _unwatch(self) -> None:
-        for descriptor in self._watched:
-            self._loop.remove_reader(descriptor)
-        self._watched = []
-
-    def _readable(self) -> None:
-        """The loop says that there is something to read."""
-        self._native.pump()
-        if self._native.wants_attention:
-            self._attend()
-        self._dispatch()
-        self._changed()
-
-    def _dispatch(self) -> None:
-        for key in self._native.take_announced():
-            subscription = self._ledger.subscriptions.get(key)
-            if not isinstance(subscription, Subscription):
-                continue
-            if subscription.callback is None:
-                subscription._waiters.wake()
-            elif subscription._drain_into(subscription.callback, failed, BATCH) == BATCH:
-                subscription._announce()
-                self._loop.call_soon(self._dispatch)
-
-    def _attend(self) -> None:
-        self._take_in()
-        loss = self._native.take_loss()
-        if loss is not None:
-            self._lose(loss)
-        self._tell()
-
-    def _lose(self, loss: tuple[str, int, int]) -> None:
-        self._unwatch()
-        reason = self._note_loss(loss, again=self._restoring is not None)
-        if self._restoring is not None or self._ended is not None:
-            return
-        if self._connected is None or not self._reconnects:
-            self._end(f"connection lost: {reason}", 0)
-            return
-        self._restoring = self._loop.create_task(self._restore())
-
-    async def _restore(self) -> None:
-        steps = operation.restore(
-            self._ledger, self._native, self.name, self._is_unnamed, lambda: self._native.now
-        )
-        try:
-            self._note_restored(*await self._run(steps))
-        finally:
-            self._restoring = None
-        loss = self._native.take_loss()
-        if loss is not None:
-            self._lose(loss)
-        elif not self._native.is_connected and self._ended is None:
-            # Lost again after the last answer, which was left to this task.
-            self._restoring = self._loop.create_task(self._restore())
-        self._tell()
-        self._changed()
-
-    def _end(self, reason: str, timeout_ns: int) -> None:
-        self._unwatch()
-        self._ended = self._ended or Closed(reason)
-        self._native.end(reason, timeout_ns)
-        self._ledger.fail_requests(self._ended)
-        for subscription in self._ledger.subscriptions.values():
-            if isinstance(subscription, Subscription):
-                subscription._waiters.wake()
-        self._changed()
-
-    def _check_open(self) -> None:
-        if self._ended is not None:
-            raise self._ended
-
-    def _spawn(self, work: Any) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-
-async def _consume(
-    subscription: Subscription, callback: Callable[[_core.Message], Awaitable[object]]
-) -> None:
-    try:
-        async for message in subscription:
-            try:
-                await callback(message)
-            except Exception as error:
-                failed(error)
-    except Closed:
-        return
-
 
 class Connecting:
     """A bus that is being connected: `await` it, or use it in `async with`."""
@@ -541,10 +246,11 @@ def connect(
     name: str | None = None,
     timeout: Duration = 5.0,
     reconnect: bool = True,
-    trace: str | os.PathLike[str] | None = None,
+    trace: TraceFolder = None,
 ) -> Connecting:
     """Connect to a broker: `async with connect(…) as bus`, or `bus = await connect(…)`.
 
     The arguments mean what they mean for the blocking face.
     """
-    return Connecting(broker_address(address), name=name, timeout=timeout, reconnect=reconnect, trace=trace)
+    where = broker_address(address)
+    return Connecting(where, name=name, timeout=timeout, reconnect=reconnect, trace=trace)

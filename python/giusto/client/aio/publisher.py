@@ -12,7 +12,7 @@ from giusto.contract import Duration, duration_ns
 from giusto.errors import Closed, QueueFull, TimedOut
 
 if TYPE_CHECKING:
-    from giusto.client.aio.bus import Bus
+    from giusto.client.aio.driver import Driver
 
 AWAY = "the connection is lost and not yet restored"
 
@@ -20,11 +20,11 @@ AWAY = "the connection is lost and not yet restored"
 class Publisher(AnyPublisher, _core.AsyncPublisher):
     """A topic that this client publishes on; `await publish(…)` waits only for credit and room to send."""
 
-    def __new__(cls, bus: Bus, made_from: Announcement) -> Self:
+    def __new__(cls, bus: Driver, made_from: Announcement) -> Self:
         """Make the native part."""
         return _core.AsyncPublisher.__new__(cls, bus._native, **made_from.native())
 
-    def __init__(self, bus: Bus, made_from: Announcement) -> None:
+    def __init__(self, bus: Driver, made_from: Announcement) -> None:
         self._bus = bus
         self._is_over = False
         self._describe(made_from)

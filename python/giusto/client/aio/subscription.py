@@ -16,7 +16,7 @@ from giusto.contract import Duration, duration_ns
 from giusto.errors import Closed, TimedOut
 
 if TYPE_CHECKING:
-    from giusto.client.aio.bus import Bus
+    from giusto.client.aio.driver import Driver
 
 BATCH = 256
 """Messages taken at once: few enough to stay in the processor's cache."""
@@ -32,11 +32,11 @@ class Subscription(AnySubscription, _core.Inbox):
     left early has not used goes to whoever receives next.
     """
 
-    def __new__(cls, bus: Bus, made_from: Interest) -> Self:
+    def __new__(cls, bus: Driver, made_from: Interest) -> Self:
         """Make the native part: messages may come as soon as the broker is asked."""
         return _core.Inbox.__new__(cls, bus._native, **made_from.native())
 
-    def __init__(self, bus: Bus, made_from: Interest) -> None:
+    def __init__(self, bus: Driver, made_from: Interest) -> None:
         self._bus = bus
         self._ready: Iterator[_core.Message] = iter([])
         self._waiters = Waiters()

@@ -1,0 +1,157 @@
+"""`giusto pipeline run`: makes the tables of some records, and says whether the contracts held."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from giusto.cli.exits import FAILED, guarded, say
+from giusto.cli.options import Json
+from giusto.cli.sweep.options import Master
+from giusto.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from giusto.pipeline.result import Result
+
+EXAMPLES = """\b
+Examples:
+  giusto pipeline run --records trace
+  giusto pipeline run --records trace --out tables --window 1s --strict
+  giusto pipeline run --records run.parquet --json | jq .violations
+  giusto pipeline run --records trace --master spark://host:7077 --conf spark.executor.memory=4g
+
+Ends with 0 when the tables are made; with --strict, with 1 if a delivery was later than its bound."""
+
+
+@guarded
+def run(
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--records", "-r", metavar="PATH", help="A trace folder, a folder of Parquet files, or one file."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Keep the tables there; PATH/tables if not given."),
+    ] = None,
+    window: Annotated[
+        str, typer.Option("--window", metavar="TIME", help="What a row of topic_latency covers.")
+    ] = "10s",
+    once: Annotated[
+        bool, typer.Option("--once", help="Take all there is, and end. That is what it does if not told.")
+    ] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Go on with what comes, until Ctrl-C or SIGTERM.")
+    ] = False,
+    delay: Annotated[
+        str,
+        typer.Option("--delay", metavar="TIME", help="Stream: how much later than others rows may come."),
+    ] = "10s",
+    every: Annotated[
+        str, typer.Option("--every", metavar="TIME", help="Stream: how often to look for new files.")
+    ] = "1s",
+    refresh: Annotated[
+        str, typer.Option("--refresh", metavar="TIME", help="Stream: how often to make the tables anew.")
+    ] = "10s",
+    master: Master = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--conf",
+            metavar="NAME=VALUE",
+            help="A setting of Spark, such as spark.driver.memory=4g; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with 1 if a delivery was later than its bound.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Turn records into tables: deliveries, latency, audit, earnings, losses, shares and models.
+
+    Every delivery is compared with the bound that was proved for it. Files and rows that cannot be used
+    are put into quarantine with a reason; what is counted adds up.
+    """
+    from giusto.cli.pipeline.progress import watched
+    from giusto.pipeline import running
+
+    if records is None:
+        raise InvalidInput("--records", "nothing", "the folder that a broker traces to, or a file of records")
+    if once and stream:
+        raise InvalidInput("--stream", "also --once", "one of them")
+    settings = chosen(conf or [])
+    with watched(live=not as_json) as watch:
+        if stream:
+            running.started(master, settings)  # which has its own way with Ctrl-C
+            with until_told() as ended:
+                done = running.stream(
+                    records,
+                    out,
+                    ended=ended,
+                    master=master,
+                    window=window,
+                    delay=delay,
+                    every=every,
+                    refresh=refresh,
+                    settings=settings,
+                    watch=watch,
+                )
+        else:
+            done = running.run(records, out, master=master, window=window, settings=settings, watch=watch)
+    tell(done, as_json=as_json)
+    if strict and not done.verdict.held:
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def until_told() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or SIGTERM sets; a second signal ends at once."""
+    ended = threading.Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in signals}
+
+    def told(number: int, frame: object) -> None:
+        ended.set()
+        for each in signals:
+            signal.signal(each, before[each])
+
+    for number in signals:
+        signal.signal(number, told)
+    try:
+        yield ended
+    finally:
+        for number in signals:
+            signal.signal(number, before[number])
+
+
+def chosen(conf: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` as settings."""
+    found = {}
+    for text in conf:
+        name, equals, value = text.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise InvalidInput("--conf", text, "spark.NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def tell(done: Result, *, as_json: bool) -> None:
+    """What it came to."""
+    if as_json:
+        print(json.dumps({**done.verdict.to_dict(), "out": str(done.out)}, ensure_ascii=False))
+        return
+    from giusto.cli import terminal
+    from giusto.cli.pipeline.table import drawn
+
+    terminal.show(drawn(done.verdict))
+    say(f"tables: {done.out}")
+    say(f"a page of them: giusto report {done.out}")

@@ -1,0 +1,155 @@
+"""What was measured of a bus and goes back to it: the messages on `$giusto/model/…`, as JSON.
+
+The pipeline publishes them, the broker takes them up or says why not, on `$giusto/model/verdict`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from giusto.errors import InvalidInput
+
+PREFIX = "$giusto/model/"
+VERDICT = PREFIX + "verdict"
+
+
+class LinkModel(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="link", tag_field="kind"):
+    """How long a kilobyte takes from `source` to `target`, and the largest delay of any message.
+
+    `normal` says whether a normal distribution fits, if there were enough messages to say.
+    """
+
+    run: str
+    source: str
+    target: str
+    count: int
+    mean_ns_per_kb: float | None
+    variance: float | None
+    least_ns: int
+    largest_ns: int
+    normal: bool | None = None
+
+    @property
+    def subject(self) -> str:
+        """What it is about."""
+        return f"link {self.source} -> {self.target}"
+
+
+class RatePoint(msgspec.Struct, frozen=True):
+    """A point of an envelope: so many messages at once beside so many in a second."""
+
+    rho_hz: float
+    sigma: float
+
+
+class EnvelopeModel(
+    msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="envelope", tag_field="kind"
+):
+    """How bursty a flow was. `excess_ns` is the jitter that an offer of one message per `min_sep_ns` needs.
+
+    `points` are of the whole flow in ascending order of ρ; `broken` counts messages that came closer than
+    offered. All of it is by when messages were sent.
+    """
+
+    run: str
+    publisher: str
+    topic: str
+    count: int
+    since_ns: int
+    until_ns: int
+    largest_bytes: int
+    points: tuple[RatePoint, ...] = ()
+    min_sep_ns: int | None = None
+    excess_ns: int | None = None
+    broken: int = 0
+
+    @property
+    def subject(self) -> str:
+        """What it is about."""
+        return f"flow of {self.publisher} on {self.topic}"
+
+    @property
+    def mean_hz(self) -> float:
+        """Messages in a second, over all of it; 0 of a single one."""
+        span_ns = self.until_ns - self.since_ns
+        return (self.count - 1) * 1e9 / span_ns if span_ns > 0 else 0.0
+
+
+class QuantumCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What messages of up to `size_bytes` to `fan_out` subscriptions took, from one choice to the next."""
+
+    size_bytes: int
+    fan_out: int
+    count: int
+    mean_ns: float
+    p99_ns: int
+    max_ns: int
+
+
+class QuantumModel(
+    msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="quantum", tag_field="kind"
+):
+    """What serving took at a node."""
+
+    run: str
+    node: str
+    costs: tuple[QuantumCost, ...]
+
+    @property
+    def subject(self) -> str:
+        """What it is about."""
+        return f"quanta at {self.node}"
+
+
+Model: TypeAlias = LinkModel | EnvelopeModel | QuantumModel
+
+
+class ModelVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the broker did with a model.
+
+    It was `applied`; `kept` as things are, since they cover it; only `reported`, as configured; or
+    `refused`, since a promise would break. The reason says more.
+    """
+
+    kind: str
+    subject: str
+    decision: str
+    reason: str
+    at_ns: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.decision}, {self.reason}"
+
+
+def topic_of(model: Model) -> str:
+    """Where a model is published."""
+    return PREFIX + kind_of(model)
+
+
+def kind_of(model: Model) -> str:
+    """`link`, `envelope` or `quantum`."""
+    return str(model.__struct_config__.tag)
+
+
+def encode(message: Model | ModelVerdict) -> bytes:
+    """A message as JSON."""
+    return msgspec.json.encode(message)
+
+
+def decode(payload: bytes) -> Model:
+    """The model in a message; raises `InvalidInput`."""
+    try:
+        found: Model = msgspec.json.decode(payload, type=Model)
+        return found
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidInput("model", payload[:80], f"a model as JSON: {error}") from None
+
+
+def decode_verdict(payload: bytes) -> ModelVerdict:
+    """The verdict in a message; raises `InvalidInput`."""
+    try:
+        return msgspec.json.decode(payload, type=ModelVerdict)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidInput("verdict", payload[:80], f"a verdict as JSON: {error}") from None

@@ -1,0 +1,92 @@
+"""What a batch does: all records there are, through deliveries, to every table and the verdict."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from giusto.pipeline.delivering import Delivered, delivered
+from giusto.pipeline.judging import audited, counted_by
+from giusto.pipeline.manifests import dropped
+from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, write_files
+from giusto.pipeline.progress import Steps, Watch
+from giusto.pipeline.tables import bronze
+from giusto.pipeline.tables.catalog import TABLES
+from giusto.pipeline.tables.files import Inspected, Inspector, record_files
+from giusto.pipeline.tables.table import WINDOW_NS, Inputs, Table
+from giusto.pipeline.verdict import Counts, Verdict, summed
+from giusto.pipeline.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(slots=True)
+class Once:
+    """One batch: reads `records` (a folder or a file), and leaves the tables in `out`."""
+
+    spark: SparkSession
+    records: Path
+    out: Output
+    window_ns: int = WINDOW_NS
+    watch: Watch | None = None
+
+    def run(self) -> Verdict:
+        """Make everything anew; nothing in `out` changes before all of it is there."""
+        started, began_s = datetime.now(UTC), time.monotonic()
+        files = Inspector().inspect(record_files(self.records))
+        steps = Steps(self.watch, 3 + len(TABLES), rows=sum(file.rows for file in files.good))
+        with self.out.writing():
+            counts = self.tables(Work(self.spark, self.out.path), files, steps)
+            for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
+                self.out.keep(name)
+            verdict = audited(
+                self.out,
+                counts,
+                dropped=dropped(self.records),
+                started=started.isoformat(timespec="seconds"),
+                seconds=round(time.monotonic() - began_s, 3),
+            )
+            self.out.keep_verdict(verdict.to_dict())
+        return verdict
+
+    def tables(self, work: Work, files: Inspected, steps: Steps) -> Counts:
+        """Write all tables beside those that are there."""
+        steps.next("records")
+        rows, bad = self.good_rows(work, files)
+        steps.next(DELIVERIES)
+        done = delivered(work, rows, self.out.new(DELIVERIES))
+        inputs = done.inputs(bronze.facts(self.spark, self.records), self.window_ns)
+        work.all(partial(self.write_table, work, table, inputs, steps) for table in TABLES)
+        steps.next("verdict")
+        return self.counts(work, files, bad, done)
+
+    def good_rows(self, work: Work, files: Inspected) -> tuple[DataFrame, dict[str, int]]:
+        """Rows against which there is no reason; the others are written, and counted by their reasons."""
+        rows = bronze.raw(self.spark, files.good)
+        place = self.out.new(QUARANTINE)
+        work.write(bronze.judged(rows).filter(f"{bronze.REASON} is not null"), place / "rows")
+        write_files(place, files.bad)
+        bad = counted_by(place / "rows", bronze.REASON)
+        # Asking nothing of each row again lets every table read its own columns alone.
+        return (bronze.sifted(rows).rows if bad else rows), bad
+
+    def write_table(self, work: Work, table: Table, inputs: Inputs, steps: Steps) -> None:
+        """One table, in one file: what people read is small."""
+        steps.next(table.name)
+        work.write(table.of(inputs), self.out.new(table.name), files=1)
+
+    def counts(self, work: Work, files: Inspected, bad: dict[str, int], done: Delivered) -> Counts:
+        """How many rows went where."""
+        left_out = summed((file.reason, file.rows or 0) for file in files.bad)
+        return Counts(
+            records=sum(file.rows for file in files.good) + sum(left_out.values()),
+            used=done.used(work),
+            duplicates=done.duplicates(work),
+            quarantined=summed([*bad.items(), *left_out.items()]),
+            quarantined_files=summed((file.reason, 1) for file in files.bad),
+        )

@@ -1,0 +1,182 @@
+"""Where the tables are kept: each of them appears whole, or stays as it was.
+
+    deliveries/*.parquet, <table>/*.parquet      a folder for each table
+    quarantine/files.parquet, quarantine/rows/   what could not be used, with the reason
+    verdict.json                                 what it comes to; written last
+    pipeline.json                                whose folder this is
+    stream/                                      what a stream needs to go on
+
+A table is written under `.new-…` and exchanged with the one before. What is under such a name is nobody's:
+the next writer removes it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from giusto.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from giusto.pipeline.tables.files import BadFile
+
+FORMAT = 1
+MARK, VERDICT, NEW, LOCK = "pipeline.json", "verdict.json", ".new", ".lock"
+DELIVERIES, QUARANTINE = "deliveries", "quarantine"
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+# What Spark leaves beside the files that it writes.
+LITTER = (".*.crc", "_SUCCESS")
+
+
+class Output:
+    """A folder with the tables of one pipeline in it, or none yet."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).absolute()
+        # What was killed may be writing for a moment still: not where this process does.
+        self._token = secrets.token_hex(4)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the only writer; the folder is made if need be."""
+        self._require_own()
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InvalidInput(
+                    "out", self.path, "a folder that no other pipeline writes just now"
+                ) from None
+            for unfinished in self.path.glob(f"{NEW}-*"):
+                remove(unfinished)
+            self.new("").mkdir()
+            write_json(self.path / MARK, {"format": FORMAT})
+            yield
+            remove(self.new(""))
+        finally:
+            os.close(lock)
+
+    def new(self, name: str) -> Path:
+        """Where to write a table, before it is kept."""
+        return self.path / f"{NEW}-{self._token}" / name
+
+    def keep(self, name: str) -> None:
+        """Let what was written take the place of the table before."""
+        written, place = self.new(name), self.path / name
+        written.mkdir(parents=True, exist_ok=True)  # a table without rows
+        settle(written)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.exists():
+            exchange(written, place)
+            remove(written)
+        else:
+            written.rename(place)
+        sync(place.parent)
+
+    def keep_verdict(self, verdict: dict[str, Any]) -> None:
+        """Say that all tables are there, and what they come to."""
+        write_json(self.path / VERDICT, verdict)
+
+    def _require_own(self) -> None:
+        """Refuse a folder that somebody keeps other things in."""
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise InvalidInput("out", self.path, "a folder")
+        strange = sorted(path.name for path in self.path.iterdir() if not path.name.startswith("."))
+        if strange and MARK not in strange:
+            raise InvalidInput("out", self.path, f"an empty folder or one with tables; it holds {strange[0]}")
+        known = read_json(self.path / MARK) if strange else None
+        if known is not None and known.get("format") != FORMAT:
+            raise InvalidInput("out", self.path, f"tables of format {FORMAT}, not {known.get('format')}")
+
+
+def settle(folder: Path) -> None:
+    """Remove what Spark left beside its files, and bring them to the disk."""
+    for pattern in LITTER:
+        for path in folder.rglob(pattern):
+            path.unlink()
+    for path in folder.rglob("*.parquet"):
+        sync(path)
+    sync(folder)
+
+
+def exchange(first: Path, second: Path) -> None:
+    """Let two folders take each other's names: at once, where the file system can."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    names = os.fsencode(first), os.fsencode(second)
+    if call is not None and call(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0:
+        return
+    problem = errno.ENOSYS if call is None else ctypes.get_errno()
+    if problem not in (errno.ENOSYS, errno.EINVAL):
+        raise OSError(problem, os.strerror(problem), str(second))
+    aside = first.with_name(f"{first.name}.old")
+    second.rename(aside)
+    first.rename(second)
+    aside.rename(first)
+
+
+def remove(path: Path) -> None:
+    """A folder with all in it, or a file; nothing if there is none."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_files(folder: Path, files: Iterable[BadFile]) -> None:
+    """The files that were left out, as a table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {"file": pa.string(), "reason": pa.string(), "detail": pa.string(), "rows": pa.int64()}
+    rows = [(each.path.name, each.reason, each.detail, each.rows) for each in files]
+    columns = [[row[n] for row in rows] for n in range(len(kinds))]
+    table = pa.table(
+        [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)],
+        schema=pa.schema(kinds.items()),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, folder / "files.parquet")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """All of it under its name, or nothing."""
+    unfinished = path.with_name(f".new-{path.name}")
+    with unfinished.open("w", encoding="utf-8") as file:
+        json.dump(value, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    sync(path.parent)
+
+
+def read_json(path: Path) -> Any:
+    """What was written, or None if nothing was."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise InvalidInput("out", path, f"JSON as giusto writes it: {error}") from None
+
+
+def sync(path: Path) -> None:
+    """Bring a file or the names in a folder to the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,120 @@
+"""Rows of Spark as rows that are published: which columns there are, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from giusto import _core
+from giusto.contract.offer import SIZE_BYTES_DEFAULT
+from giusto.errors import InvalidInput, TooLarge
+from giusto.retain import columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+PART_BYTES = 500_000
+KNOWN = ("topic", "payload", "attributes", "priority")
+ATTRIBUTES = ("map", "struct")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`topic` if all rows go to one; otherwise a column says which."""
+
+    topic: str | None
+    columns: tuple[str, ...]
+
+
+def layout_of(schema: StructType, topic: str | None) -> Layout:
+    """Check the columns of what is to be written; an error names the column."""
+    kinds = {one.name: one.dataType.typeName() for one in schema.fields}
+    unknown = [name for name in kinds if name not in KNOWN]
+    if unknown:
+        raise InvalidInput("column", ", ".join(unknown), f"only {', '.join(KNOWN)}; select them")
+    if "topic" not in kinds and topic is None:
+        raise InvalidInput("column topic", "missing", "a column topic, or the option topic")
+    for name, allowed in (
+        ("topic", ("string",)),
+        ("payload", ("binary", "string")),
+        ("attributes", ATTRIBUTES),
+    ):
+        if name in kinds and kinds[name] not in allowed:
+            raise InvalidInput(f"column {name}", kinds[name], " or ".join(allowed))
+    if "payload" not in kinds:
+        raise InvalidInput("column payload", "missing", "a column payload: binary or string")
+    return Layout(None if "topic" in kinds else topic, tuple(kinds))
+
+
+@cache
+def schema() -> pa.Schema:
+    """What is staged."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            ("topic", pa.string()),
+            ("payload", pa.binary()),
+            ("priority", pa.int8()),
+            ("attributes", pa.binary()),
+        ]
+    )
+
+
+def parts(batches: Iterator[pa.RecordBatch], layout: Layout) -> Iterator[tuple[int, bytes]]:
+    """All rows in parts that fit into one request each, with the number of their rows."""
+    for batch in batches:
+        rows = converted(batch, layout)
+        if rows.num_rows:
+            yield from _divided(rows)
+
+
+def _divided(rows: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
+    if rows.nbytes <= PART_BYTES or rows.num_rows == 1:
+        yield rows.num_rows, columns.encode([rows], schema())
+        return
+    middle = rows.num_rows // 2
+    yield from _divided(rows.slice(0, middle))
+    yield from _divided(rows.slice(middle))
+
+
+def converted(batch: pa.RecordBatch, layout: Layout) -> pa.RecordBatch:
+    """Rows with the columns that are staged; what cannot be published is refused here, in the task."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = batch.num_rows
+    topic = pa.repeat(layout.topic, rows) if layout.topic is not None else batch.column("topic")
+    payload = batch.column("payload").cast(pa.binary())
+    priority = batch.column("priority") if "priority" in layout.columns else pa.repeat(0, rows)
+    attributes = batch.column("attributes") if "attributes" in layout.columns else None
+    for name, column in (("topic", topic), ("payload", payload), ("priority", priority)):
+        if column.null_count:
+            raise InvalidInput(f"column {name}", "null", "a value in every row")
+    for name in pc.unique(topic).to_pylist():
+        _require_topic(name)
+    least, most = pc.min_max(priority).as_py().values() if rows else (0, 0)
+    if not 0 <= least <= most <= 7:
+        raise InvalidInput("column priority", f"{least} to {most}", "0 (lowest) to 7")
+    blocks = [_block(one) for one in attributes.to_pylist()] if attributes is not None else [b""] * rows
+    made = [topic, payload, priority.cast(pa.int8()), pa.array(blocks, pa.binary())]
+    largest = (pc.max(pc.binary_length(payload)).as_py() or 0) + max(map(len, blocks), default=0)
+    if largest > SIZE_BYTES_DEFAULT:
+        raise TooLarge("column payload, with attributes", largest, SIZE_BYTES_DEFAULT)
+    return pa.RecordBatch.from_arrays(made, schema=schema())
+
+
+def _require_topic(name: str) -> None:
+    try:
+        _core.topic_matches("#", name)
+    except InvalidInput as error:
+        raise InvalidInput("column topic", error.value, error.expected) from None
+
+
+def _block(given: Any) -> bytes:
+    """A map or a struct as a block of attributes; nulls are left out."""
+    named = dict(given or {})
+    return columns.attributes_block({name: value for name, value in named.items() if value is not None})

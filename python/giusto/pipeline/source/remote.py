@@ -1,0 +1,143 @@
+"""Questions to the steward of a broker, and its answers; one connection for each process and address."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from giusto.client import Bus, connect
+from giusto.errors import Closed, NotRetained, RequestFailed, TimedOut
+from giusto.pipeline.source.options import Options
+from giusto.retain import columns, requests
+from giusto.retain.requests import (
+    Abort,
+    Commit,
+    Done,
+    Fetch,
+    FetchFile,
+    Find,
+    Head,
+    LogIs,
+    Part,
+    Publish,
+    Published,
+    RecordFile,
+    Stage,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_Any = TypeVar("_Any")
+COMMIT_NS = 600 * 1_000_000_000
+"""Publishing an epoch may take longer than other answers."""
+
+_buses: dict[tuple[int, str], Bus] = {}
+
+
+def bus_of(url: str) -> Bus:
+    """The connection of this process; a worker of Spark has it for many tasks."""
+    key = (os.getpid(), url)
+    if key not in _buses:
+        _buses[key] = connect(url, reconnect=False)
+    return _buses[key]
+
+
+def forget(url: str) -> None:
+    """Close the connection; the next question makes another."""
+    bus = _buses.pop((os.getpid(), url), None)
+    if bus is not None:
+        bus.close()
+
+
+class Remote:
+    """The steward of one broker."""
+
+    def __init__(self, options: Options) -> None:
+        self._url, self._timeout_ns = options.url, options.timeout_ns
+
+    def find(self, pattern: str) -> LogIs:
+        """The log that has these topics; `NotRetained` if there is none."""
+        if not bus_of(self._url).subscribers(requests.LOG + "find"):
+            problem = "not retained: the broker keeps no topics; set retain.folder and retain.patterns there"
+            raise NotRetained(pattern, problem)
+        return self._ask(requests.LOG + "find", Find(pattern), LogIs)
+
+    def head(self, log: str) -> LogIs:
+        """How far a log is."""
+        return self._ask(requests.LOG + "head", Head(log), LogIs)
+
+    def fetch(self, asked: Fetch) -> Iterator[pa.Table]:
+        """All rows of a range, in portions."""
+        start = asked.start
+        while start < asked.end:
+            part = self._whole(msgspec.structs.replace(asked, start=start))
+            if part.body:
+                yield columns.decode(part.body)
+            start = part.next
+
+    def _whole(self, asked: Fetch) -> Part:
+        part = self._ask(requests.LOG + "fetch", asked, Part)
+        body = part.body
+        while len(body) < part.size:
+            more = self._ask(requests.LOG + "fetch", msgspec.structs.replace(asked, skip=len(body)), Part)
+            body += more.body
+        return Part(part.next, part.size, body)
+
+    def commit(self, log: str, query: str, position: int) -> None:
+        """A query has done with all before `position`."""
+        self._ask(requests.LOG + "commit", Commit(log, query, position), Done)
+
+    def stage(self, id: str, rows: int, body: bytes) -> None:
+        """Hand rows over that may be published later."""
+        self._ask(requests.SINK + "stage", Stage(id, rows, body), Done)
+
+    def publish(self, query: str, epoch: int, ids: Sequence[str]) -> Published:
+        """Have what was staged published, once for an epoch."""
+        return self._ask(requests.SINK + "commit", Publish(query, epoch, list(ids)), Published, COMMIT_NS)
+
+    def abort(self, ids: Sequence[str]) -> None:
+        """Have what was staged forgotten."""
+        self._ask(requests.SINK + "abort", Abort(list(ids)), Done)
+
+    def record_files(self) -> list[RecordFile]:
+        """The files of a tracing broker."""
+        return self._ask(requests.RECORDS + "list", Done(), list[RecordFile])
+
+    def record_file(self, name: str) -> bytes:
+        """All bytes of one of them."""
+        body = b""
+        while True:
+            part = self._ask(requests.RECORDS + "fetch", FetchFile(name, len(body)), Part)
+            body += part.body
+            if len(body) >= part.size:
+                return body
+
+    def _ask(self, topic: str, question: Any, kind: type[_Any], timeout_ns: int | None = None) -> _Any:
+        """Ask, on a new connection if the one that was there has ended; every question can be asked twice."""
+        payload = requests.encode(question)
+        patience = f"{timeout_ns or self._timeout_ns}ns"
+        for is_last in (False, True):
+            try:
+                reply = bus_of(self._url).request(topic, payload, timeout=patience)
+                return requests.decode(reply.payload, kind)
+            except RequestFailed as error:
+                raise _told(error) from None
+            except TimedOut:
+                raise
+            except Closed:
+                forget(self._url)
+                if is_last:
+                    raise
+        raise AssertionError("unreachable")
+
+
+def _told(error: RequestFailed) -> Exception:
+    """What the steward raised, in its own words."""
+    if error.error != NotRetained.__name__:
+        return error
+    log, _, problem = error.text.partition(": ")
+    return NotRetained(log, problem)

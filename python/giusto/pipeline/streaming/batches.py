@@ -1,0 +1,140 @@
+"""What a micro-batch does: its rows are sorted, slices that have ended are settled, the state is written."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from giusto.pipeline.output import read_json, write_json
+from giusto.pipeline.streaming.intake import Intake
+from giusto.pipeline.streaming.parts import (
+    BAD,
+    PARTS,
+    bundle_name,
+    bundled,
+    name_of,
+    remove_others,
+    to_bundle,
+)
+from giusto.pipeline.streaming.settling import number_of, run_of, slices_of, write_bundle, write_part
+from giusto.pipeline.streaming.slices import LATE, Group, State, Step, step
+from giusto.pipeline.tables import bronze
+from giusto.pipeline.tables.files import COLUMNS
+from giusto.pipeline.tables.table import slice_of
+from giusto.pipeline.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+STATE = "state.json"
+FILE = "file"
+
+
+@dataclass(slots=True)
+class Batches:
+    """Micro-batches of one stream, and the state after the last of them.
+
+    Everything is written under names that follow from the number of the micro-batch, then the state as a
+    whole. One that is done again, because the process ended before Spark knew of it, is known by its number.
+    """
+
+    work: Work
+    records: Path
+    folder: Path
+    intake: Intake
+    window_ns: int
+    delay_ns: int
+    state: State
+    token: str = field(default_factory=lambda: secrets.token_hex(4))
+
+    @classmethod
+    def begun(
+        cls, work: Work, records: Path, folder: Path, intake: Intake, window_ns: int, delay_ns: int
+    ) -> Batches:
+        """Begin, or go on where the last process ended; what it left unfinished is removed."""
+        kept = read_json(folder / STATE)
+        state = State() if kept is None else State.from_dict(kept)
+        remove_others(folder / PARTS, state.parts)
+        remove_others(folder / BAD, state.bad)
+        intake.begin(state.gone, (*state.files, *state.leaving))
+        return cls(work, records, folder, intake, window_ns, delay_ns, state)
+
+    def do(self, frame: DataFrame, batch: int, query: str | None) -> None:
+        """One micro-batch, once."""
+        if batch <= self.state.batch:
+            return
+        before = replace(self.state, query=query)
+        groups = self.groups(frame)
+        made = step(before, batch, groups, self.delay_ns, time.time())
+        state = self.bundle(self.settle(before, made))
+        if made.is_any_bad:
+            state = replace(state, bad=(*state.bad, self.write_bad(frame, before, batch)))
+        write_json(self.folder / STATE, state.to_dict())
+        self.state = state
+        self.intake.was_read(group.file for group in groups)
+        self.intake.remove(state.gone)
+        remove_others(self.folder / PARTS, state.parts)
+
+    def groups(self, frame: DataFrame) -> list[Group]:
+        """How many rows there are of each file, slice and reason."""
+        from pyspark.sql import functions as fn
+
+        counted = (
+            bronze.judged(frame)
+            .groupBy(FILE, run_of().alias("run"), slice_of().alias("slice"), bronze.REASON)
+            .agg(fn.count("*").alias("rows"), fn.max("t_sent_ns").alias("newest_ns"))
+        )
+        return [
+            Group(row[FILE], row["run"], row["slice"] or 0, row["reason"], row["rows"], row["newest_ns"] or 0)
+            for row in self.work.do(counted.collect)
+        ]
+
+    def write_bad(self, frame: DataFrame, before: State, batch: int) -> str:
+        """Keep rows that are not used, with the reason; tells under which name."""
+        from pyspark.sql import functions as fn
+
+        is_late = slice_of() < number_of(before.settled)
+        reason = fn.coalesce(bronze.REASON, fn.when(is_late, LATE))
+        bad = bronze.judged(frame).withColumn(bronze.REASON, reason).filter(f"{bronze.REASON} is not null")
+        name = name_of(0, batch, self.token)
+        self.work.write(bad.select(*COLUMNS, bronze.REASON), self.folder / BAD / name, files=1)
+        return name
+
+    def settle(self, before: State, made: Step) -> State:
+        """Make a part of the slices that have ended, if some have."""
+        if not made.settles:
+            return made.state
+        names = {*before.files, *made.came}
+        first = {run: first for run, (first, _) in made.settles.items()}
+        until = {run: until for run, (_, until) in made.settles.items()}
+        rows = slices_of(self.rows(names), first, until)
+        part = name_of(0, made.state.batch, self.token)
+        facts = bronze.facts(self.work.spark, self.records)
+        used, duplicates = write_part(self.work, rows, facts, self.window_ns, self.folder / PARTS / part)
+        return replace(
+            made.state,
+            parts=(*made.state.parts, part),
+            used=made.state.used + used,
+            duplicates=made.state.duplicates + duplicates,
+        )
+
+    def bundle(self, state: State) -> State:
+        """Make one part of several, if there are many."""
+        some = to_bundle(state.parts)
+        if not some:
+            return state
+        place, bundle = self.folder / PARTS, bundle_name(some, self.token)
+        write_bundle(self.work, [place / part for part in some], place / bundle)
+        return replace(state, parts=bundled(state.parts, some, bundle))
+
+    def waiting(self) -> DataFrame:
+        """Rows that are not settled."""
+        return slices_of(self.rows(self.state.files), self.state.settled)
+
+    def rows(self, names: Iterable[str]) -> DataFrame:
+        """Good rows of files that were let in."""
+        return bronze.sifted(bronze.raw(self.work.spark, self.intake.files(names))).rows

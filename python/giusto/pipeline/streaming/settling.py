@@ -1,0 +1,75 @@
+"""What becomes of rows whose slices have ended: their deliveries, and a part of every table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from giusto.pipeline.delivering import delivered
+from giusto.pipeline.output import DELIVERIES, settle
+from giusto.pipeline.tables.catalog import TABLES
+from giusto.pipeline.tables.table import Inputs, Table, slice_of
+from giusto.pipeline.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def slices_of(rows: DataFrame, first: Mapping[str, int], until: Mapping[str, int] | None = None) -> DataFrame:
+    """Rows of some slices of each run: from `first` (or 0) on, up to but without `until`."""
+    found = rows.filter(slice_of() >= number_of(first))
+    return found if until is None else found.filter(slice_of() < number_of(until))
+
+
+def number_of(numbers: Mapping[str, int]) -> Column:
+    """The number that belongs to a row's run; 0 if none does."""
+    from pyspark.sql import functions as fn
+
+    if not numbers:
+        return fn.lit(0)
+    pairs = [fn.lit(each) for pair in sorted(numbers.items()) for each in pair]
+    return fn.coalesce(fn.try_element_at(fn.create_map(*pairs), run_of()), fn.lit(0))
+
+
+def run_of() -> Column:
+    """The run of a row, also if it has no name."""
+    from pyspark.sql import functions as fn
+
+    return fn.coalesce("run", fn.lit(""))
+
+
+def write_part(
+    work: Work, rows: DataFrame, facts: DataFrame | None, window_ns: int, folder: Path
+) -> tuple[int, int]:
+    """Write a part; tells how many rows were used, and how many were duplicates."""
+    done = delivered(work, rows, folder / DELIVERIES)
+    inputs = done.inputs(facts, window_ns)
+    work.all(partial(write_partial, work, table, inputs, folder) for table in TABLES)
+    counts = done.used(work), done.duplicates(work)
+    settle(folder)
+    return counts
+
+
+def write_partial(work: Work, table: Table, inputs: Inputs, folder: Path) -> None:
+    """The sums of one table."""
+    work.write(table.partial(inputs), folder / table.name, files=1)
+
+
+def write_bundle(work: Work, parts: Sequence[Path], folder: Path) -> None:
+    """Several parts as one."""
+    jobs = [partial(write_merged, work, table, parts, folder) for table in TABLES]
+    rows = work.spark.read.parquet(*(str(part / DELIVERIES) for part in parts))
+    work.all([partial(work.write, rows, folder / DELIVERIES), *jobs])
+    settle(folder)
+
+
+def write_merged(work: Work, table: Table, parts: Sequence[Path], folder: Path) -> None:
+    """The sums of several parts added."""
+    work.write(table.merge(partials(work, table, parts)), folder / table.name, files=1)
+
+
+def partials(work: Work, table: Table, parts: Sequence[Path]) -> DataFrame:
+    """The sums of several parts, side by side."""
+    return work.spark.read.parquet(*(str(part / table.name) for part in parts))

@@ -1,0 +1,205 @@
+"""The query of Spark around a stream: starts it, gives it every micro-batch once, presents, and ends it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from giusto.errors import GiustoError, InvalidInput
+from giusto.pipeline.judging import audited
+from giusto.pipeline.manifests import dropped
+from giusto.pipeline.output import Output, read_json, write_json
+from giusto.pipeline.progress import Progress, Watch
+from giusto.pipeline.streaming.batches import FILE, Batches
+from giusto.pipeline.streaming.intake import Intake
+from giusto.pipeline.streaming.presenting import Presentation
+from giusto.pipeline.streaming.slices import LATE
+from giusto.pipeline.tables import bronze
+from giusto.pipeline.tables.catalog import TABLES
+from giusto.pipeline.tables.files import COLUMNS
+from giusto.pipeline.tables.table import SLICE_NS, WINDOW_NS
+from giusto.pipeline.verdict import Verdict
+from giusto.pipeline.work import Work, explanation
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+FORMAT = 1
+STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
+# Presenting takes at most this part of the time.
+PRESENTING = 0.25
+
+
+class Ending(Exception):
+    """The stream ends; a micro-batch that begins now is for the next time."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """Reads `records` as they come, and keeps the tables in `out` up to date until it is ended."""
+
+    spark: SparkSession
+    records: Path
+    out: Output
+    window_ns: int = WINDOW_NS
+    delay_ns: int = 10_000_000_000
+    every_s: float = 1.0
+    refresh_s: float = 10.0
+    watch: Watch | None = None
+    failure: BaseException | None = None
+    is_ending: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    presented: int = -1
+    presented_s: float = 0.0
+    took_s: float = 0.0
+    started_s: float = field(default_factory=time.monotonic)
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def run(self, ended: threading.Event) -> Verdict:
+        """Go on until `ended` is set; then present once more."""
+        with self.out.writing():
+            self.require_same()
+            work = Work(self.spark, self.out.path)
+            batches = Batches.begun(
+                work,
+                self.records,
+                self.folder,
+                Intake(self.records, self.folder),
+                self.window_ns,
+                self.delay_ns,
+            )
+            self.require_checkpoint(batches)
+            query = self.start(batches)
+            try:
+                while not ended.is_set():
+                    self.turn(query, batches)
+                    ended.wait(self.every_s)
+                with self.lock:  # not in the middle of a micro-batch
+                    self.is_ending = True
+            finally:
+                query.stop()
+            return self.present(batches)
+
+    def turn(self, query: StreamingQuery, batches: Batches) -> None:
+        """Let new files in; present if there is something new and the last time is long enough ago."""
+        self.require_alive(query)
+        batches.intake.take()
+        self.tell(batches, "waiting" if not batches.intake.unread else "reading")
+        wait_s = max(self.refresh_s, self.took_s * (1 / PRESENTING - 1))
+        is_due = time.monotonic() - self.presented_s >= wait_s
+        if is_due and self.presented != batches.state.batch:
+            self.present(batches)
+
+    def start(self, batches: Batches) -> StreamingQuery:
+        """The query: whatever appears among the files that were let in."""
+        rows = self.spark.readStream.schema(bronze.schema()).parquet(str(batches.intake.links))
+        named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
+
+        def do(frame: DataFrame, number: int) -> None:
+            with self.lock:
+                if self.is_ending:  # Spark must not take it for done
+                    raise Ending
+                try:
+                    batches.do(frame, number, self.query_id())
+                except BaseException as error:
+                    self.failure = error
+                    raise
+
+        writer = named.writeStream.foreachBatch(do).queryName("giusto")
+        writer = writer.option("checkpointLocation", str(self.folder / CHECKPOINT))
+        return writer.trigger(processingTime=f"{round(1000 * self.every_s)} milliseconds").start()
+
+    def present(self, batches: Batches) -> Verdict:
+        """Make the tables of all that was read."""
+        with self.lock:
+            began_s = time.monotonic()
+            state = batches.state
+            self.tell(batches, "presenting")
+            facts = bronze.facts(self.spark, self.records)
+            page = Presentation(batches.work, self.out, self.folder, state, facts, self.window_ns)
+            rows = batches.waiting() if state.files or not state.parts else None
+            counts = page.make(rows, batches.intake)
+            verdict = audited(
+                self.out,
+                counts,
+                dropped=dropped(self.records),
+                state_bytes=batches.intake.bytes(state.files),
+                started=self.started.isoformat(timespec="seconds"),
+                seconds=round(time.monotonic() - self.started_s, 3),
+                complete=LATE not in state.quarantined,
+            )
+            self.out.keep_verdict(verdict.to_dict())
+            self.presented, self.presented_s = state.batch, time.monotonic()
+            self.took_s = self.presented_s - began_s
+        return verdict
+
+    def tell(self, batches: Batches, stage: str) -> None:
+        """Say how far it is."""
+        if self.watch is not None:
+            state = batches.state
+            self.watch(
+                Progress(
+                    stage,
+                    rows=state.records,
+                    seconds=time.monotonic() - self.started_s,
+                    pending_rows=state.pending_rows,
+                    pending_bytes=batches.intake.bytes(state.files),
+                    late_rows=state.quarantined.get(LATE, 0),
+                )
+            )
+
+    def require_alive(self, query: StreamingQuery) -> None:
+        """Raise what ended the query, if something did."""
+        if query.isActive:
+            return
+        if isinstance(self.failure, (GiustoError, OSError)):
+            raise self.failure
+        raise explanation(str(query.exception()), self.out.path) from self.failure
+
+    def require_same(self) -> None:
+        """Refuse to go on with a stream of something else."""
+        wanted = self.identity()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        known = read_json(self.folder / QUERY)
+        if known is None:
+            write_json(self.folder / QUERY, wanted)
+            return
+        for name, value in wanted.items():
+            if known.get(name) != value:
+                other = f"it holds {known.get(name)}, not {value}; name another folder"
+                raise InvalidInput("out", self.out.path, f"a stream of the same {name}: {other}")
+
+    def identity(self) -> dict[str, Any]:
+        """What parts of one stream have in common."""
+        return {
+            "format": FORMAT,
+            "records": str(self.records),
+            "columns": list(COLUMNS),
+            "tables": [table.name for table in TABLES],
+            "slice_ns": SLICE_NS,
+            "window_ns": self.window_ns,
+        }
+
+    def require_checkpoint(self, batches: Batches) -> None:
+        """Refuse a checkpoint that is not of the query that wrote the state."""
+        known, found = batches.state.query, self.query_id()
+        if batches.state.batch >= 0 and known != found:
+            place = self.folder / CHECKPOINT
+            raise InvalidInput(
+                "out", place, f"the checkpoint of query {known}; remove {self.folder} to begin anew"
+            )
+
+    def query_id(self) -> str | None:
+        """By what Spark knows the query, once it has begun."""
+        kept = read_json(self.folder / CHECKPOINT / "metadata")
+        return None if kept is None else kept.get("id")
+
+    @property
+    def folder(self) -> Path:
+        """Where all is that a stream needs to go on."""
+        return self.out.path / STREAM

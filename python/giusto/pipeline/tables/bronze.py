@@ -1,0 +1,213 @@
+"""Which records are taken as they are, and why others are not: no row goes uncounted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from giusto.pipeline.tables.files import COLUMNS, BadFile, Inspected, Inspector, RecordFile, record_files
+from giusto.record import Outcome
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+# Beyond this an instant is not one of any clock that runs since a start, or since 1970.
+LATEST_NS = 1 << 62
+# Nothing waits longer: an instant that is farther from when the message was sent is of another clock.
+LONGEST_NS = 24 * 3600 * 1_000_000_000
+NEEDED = (
+    "hop",
+    "sequence",
+    "size_bytes",
+    "priority",
+    "t_sent_ns",
+    "t_ingress_ns",
+    "clock_error_ns",
+    "outcome",
+)
+INSTANTS = ("t_sent_ns", "t_ingress_ns", "t_selected_ns", "t_egress_ns", "t_received_ns")
+SPANS = ("clock_error_ns", "min_sep_ns", "deadline_ns", "bound_ns")
+WALL = "wall_offset_ns"
+REASON = "reason"
+FACTS = (
+    "run string, node string, at_ns long, wall_offset_ns long, input string, output string, "
+    "topic string, weight double, topic_share double, client string, client_share double"
+)
+
+
+@dataclass(frozen=True)
+class Bronze:
+    """Records that were read: good rows, the others with their `reason`, and the files they are from."""
+
+    rows: DataFrame
+    quarantine: DataFrame
+    files: Inspected
+
+
+def read(spark: SparkSession, path: str | Path) -> Bronze:
+    """Records of a trace folder, of a folder of Parquet files, or of one file."""
+    return read_files(spark, Inspector().inspect(record_files(Path(path))))
+
+
+def read_files(spark: SparkSession, files: Inspected) -> Bronze:
+    """Records of the good ones of some files."""
+    return sifted(raw(spark, files.good), files)
+
+
+def sifted(rows: DataFrame, files: Inspected | None = None) -> Bronze:
+    """Rows as they were read, parted by whether there is a reason against them."""
+    from pyspark.sql import functions as fn
+
+    found = judged(rows)
+    return Bronze(
+        found.filter(fn.col(REASON).isNull()).drop(REASON),
+        found.filter(fn.col(REASON).isNotNull()),
+        files or Inspected(),
+    )
+
+
+def judged(rows: DataFrame) -> DataFrame:
+    """Rows as they were read, with a `reason` against those that cannot be what happened."""
+    return rows.withColumn(REASON, reason())
+
+
+def schema() -> StructType:
+    """The columns of a record, as Spark reads them; a file without one of them has nulls there."""
+    from pyspark.sql.types import StructType
+
+    found = StructType()
+    for name, kind in COLUMNS.items():
+        found = found.add(name, kind)
+    return found
+
+
+def raw(spark: SparkSession, files: tuple[RecordFile, ...]) -> DataFrame:
+    """All rows of these files, with the offset of the wall clock that each file says."""
+    from pyspark.sql import functions as fn
+
+    by_offset: dict[int | None, list[str]] = {}
+    for file in files:
+        by_offset.setdefault(file.wall_offset_ns, []).append(str(file.path))
+    found = None
+    for offset, paths in by_offset.items():
+        part = spark.read.schema(schema()).parquet(*paths).withColumn(WALL, fn.lit(offset).cast("long"))
+        found = part if found is None else found.unionAll(part)
+    return empty(spark) if found is None else found
+
+
+def empty(spark: SparkSession) -> DataFrame:
+    """No rows, with the columns of bronze."""
+    return spark.createDataFrame([], schema().add(WALL, "long"))
+
+
+def reason() -> Column:
+    """Why a row cannot be what happened; null if it can."""
+    from pyspark.sql import functions as fn
+
+    found = fn.when(any_of(fn.col(name).isNull() for name in NEEDED), "missing")
+    found = found.when(~fn.col("outcome").isin([each.value for each in Outcome]), "outcome")
+    found = found.when(any_of(fn.col(name) < 0 for name in ("size_bytes", "hop", *SPANS)), "negative")
+    found = found.when((fn.col("priority") < 0) | (fn.col("priority") > 7), "priority")
+    found = found.when(any_of(is_no_number(name) for name in ("price", "penalty")), "price")
+    found = found.when(any_of(is_out_of_range(name) for name in (*INSTANTS, *SPANS)), "range")
+    found = found.when(any_of(has_jumped(name) for name in INSTANTS[1:]), "clock jump")
+    return found.when(is_out_of_order(), "order")
+
+
+def is_no_number(name: str) -> Column:
+    """Whether a price is nothing that can be added up."""
+    from pyspark.sql import functions as fn
+
+    return fn.isnan(name) | fn.col(name).isin([float("inf"), float("-inf")])
+
+
+def is_out_of_range(name: str) -> Column:
+    """Whether no clock can have shown this."""
+    from pyspark.sql import functions as fn
+
+    return (fn.col(name) < 0) | (fn.col(name) > LATEST_NS)
+
+
+def has_jumped(name: str) -> Column:
+    """Whether an instant is farther from when the message was sent than anything ever waits."""
+    from pyspark.sql import functions as fn
+
+    # try_: where an earlier reason holds, this may be computed all the same, and must not fail.
+    after_ns = fn.try_subtract(fn.col(name), fn.col("t_sent_ns"))
+    return (after_ns > LONGEST_NS) | (after_ns < -LONGEST_NS)
+
+
+def is_out_of_order() -> Column:
+    """Whether something happened before what it follows; instants of two clocks may be that far apart."""
+    from pyspark.sql import functions as fn
+
+    sent, ingress, selected, egress, received = (fn.col(name) for name in INSTANTS)
+    error = fn.col("clock_error_ns")
+    return any_of(
+        [
+            fn.try_add(ingress, error) < sent,
+            selected < ingress,
+            egress < ingress,
+            egress < selected,
+            fn.try_add(received, error) < fn.coalesce(egress, ingress),
+            fn.try_add(received, error) < sent,
+        ]
+    )
+
+
+def any_of(conditions: Any) -> Column:
+    """Whether one of them holds; what is unknown does not."""
+    from pyspark.sql import functions as fn
+
+    found = fn.lit(False)
+    for condition in conditions:
+        found = found | fn.coalesce(condition, fn.lit(False))
+    return found
+
+
+def quarantined_files(spark: SparkSession, files: tuple[BadFile, ...]) -> DataFrame:
+    """The files that were not read, as a table."""
+    rows = [(file.path.name, file.reason, file.detail, file.rows) for file in files]
+    return spark.createDataFrame(rows, "file string, reason string, detail string, rows long")
+
+
+def facts(spark: SparkSession, path: str | Path) -> DataFrame | None:
+    """What the records of a trace folder do not say: one row per topic and client of each fact."""
+    folder = Path(path) / "facts"
+    if not folder.is_dir():
+        return None
+    rows = [row for file in sorted(folder.glob("*.json")) for row in fact_rows(file)]
+    return spark.createDataFrame(rows, FACTS) if rows else None
+
+
+def fact_rows(file: Path) -> list[tuple[Any, ...]]:
+    """One facts file as rows; a file that is no such thing has none."""
+    try:
+        fact = json.loads(file.read_text("utf-8"))
+        head = (
+            fact["run"],
+            fact["node"],
+            fact["at_ns"],
+            fact.get(WALL),
+            fact.get("input"),
+            fact.get("output"),
+        )
+        rows = [row for topic in fact.get("topics") or [{}] for row in topic_rows(topic)]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
+    return [(*head, *row) for row in rows]
+
+
+def topic_rows(topic: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """A topic with each of its clients; itself alone if it has none."""
+    head = (topic.get("topic"), number(topic.get("weight")), number(topic.get("share")))
+    clients = topic.get("clients") or [{}]
+    return [(*head, client.get("client"), number(client.get("share"))) for client in clients]
+
+
+def number(value: Any) -> float | None:
+    """A number as a float, or nothing."""
+    return None if value is None else float(value)

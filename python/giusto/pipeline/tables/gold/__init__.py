@@ -1,0 +1,1 @@
+"""The tables that people read, one module each; `giusto.pipeline.tables.catalog` lists them."""

@@ -1,0 +1,73 @@
+"""Whether each contract held: every delivery against the bound that was granted and the deadline asked for.
+
+What is compared is what a subscription's own report compares: from when the publisher sent a message until
+the subscriber had it; until the broker sent it on, where no subscriber keeps records. A delivery that is
+later than its bound by no more than the clocks may be apart is uncertain, not a violation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giusto.pipeline.tables.table import Inputs, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+GROUP = ("run", "topic", "publisher", "subscriber", "subscription")
+SUMS = ("deliveries", "with_bound", "violations", "uncertain", "misses", "lost")
+MOST = ("largest_ns", "bound_ns", "deadline_ns", "largest_ratio")
+
+
+def is_violation() -> Column:
+    """Whether a delivery was later than its bound, whatever the clocks."""
+    from pyspark.sql import functions as fn
+
+    return fn.coalesce(fn.col("latency_low_ns") > fn.col("bound_ns"), fn.lit(False))
+
+
+def is_uncertain() -> Column:
+    """Whether it was later than its bound if the clocks are right."""
+    from pyspark.sql import functions as fn
+
+    return fn.coalesce(fn.col("latency_ns") > fn.col("bound_ns"), fn.lit(False)) & ~is_violation()
+
+
+def partial(inputs: Inputs) -> DataFrame:
+    """Counts, and the largest, of each contract."""
+    from pyspark.sql import functions as fn
+
+    latency, bound = fn.col("latency_ns"), fn.col("bound_ns")
+    under = inputs.deliveries.filter(bound.isNotNull() | fn.col("deadline_ns").isNotNull())
+    return under.groupBy(*GROUP).agg(
+        fn.count("*").alias("deliveries"),
+        fn.count("bound_ns").alias("with_bound"),
+        fn.count_if(is_violation()).alias("violations"),
+        fn.count_if(is_uncertain()).alias("uncertain"),
+        fn.count_if(fn.col("outcome") == "late").alias("misses"),
+        fn.count_if(latency.isNull()).alias("lost"),
+        fn.max(latency).alias("largest_ns"),
+        fn.max(bound).alias("bound_ns"),
+        fn.max("deadline_ns").alias("deadline_ns"),
+        fn.max(fn.when(bound > 0, latency / bound)).alias("largest_ratio"),
+    )
+
+
+def merge(partials: DataFrame) -> DataFrame:
+    """Counts add up; the largest is the largest of all."""
+    from pyspark.sql import functions as fn
+
+    return partials.groupBy(*GROUP).agg(
+        *[fn.sum(name).alias(name) for name in SUMS], *[fn.max(name).alias(name) for name in MOST]
+    )
+
+
+def present(merged: DataFrame) -> DataFrame:
+    """With the verdict on each contract."""
+    from pyspark.sql import functions as fn
+
+    verdict = fn.when(fn.col("violations") > 0, "violated").when(fn.col("uncertain") > 0, "uncertain")
+    return merged.withColumn("verdict", verdict.otherwise("held"))
+
+
+TABLE = Table("contract_audit", partial, merge, present)

@@ -1,0 +1,110 @@
+"""What it took to serve a message, by its size and how many got it, measured where the processor was busy.
+
+Serving takes from when a message is chosen until the next one is, if that one was waiting already. What lies
+at the edge of a slice is left out: a message of the neighbouring slice may have been served in between.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giusto.pipeline.tables import histogram
+from giusto.pipeline.tables.selections import selections
+from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table, slice_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+EDGE_NS = 100_000_000
+"""So long after a slice began, messages that were sent before it are out."""
+KEY = ("run", "node", "size_class", "fan_out")
+QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99, "p99_9_ns": 0.999}
+
+
+def partial(inputs: Inputs) -> DataFrame:
+    """How many took how long, by buckets."""
+    from pyspark.sql import functions as fn
+
+    served = services(inputs.hops)
+    counted = served.withColumn("bucket", histogram.bucket(fn.col("service_ns")))
+    return counted.groupBy(*KEY, "bucket").agg(
+        fn.count("*").alias("count"),
+        fn.sum("service_ns").alias("sum_ns"),
+        fn.max("service_ns").alias("max_ns"),
+        fn.max("size_bytes").alias("largest_bytes"),
+    )
+
+
+def services(hops: DataFrame) -> DataFrame:
+    """Messages during whose service another one waited, with how long it took."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    turns = Window.partitionBy("run", "node", "slice").orderBy(
+        "t_selected_ns", "t_sent_ns", "topic", "publisher"
+    )
+    found = (
+        selections(hops)
+        .withColumn("slice", slice_of())
+        .withColumn("next_ns", fn.lead("t_selected_ns").over(turns))
+        .withColumn("next_ingress_ns", fn.lead("t_ingress_ns").over(turns))
+    )
+    since = fn.col("slice") * SLICE_NS
+    is_whole = (fn.col("t_selected_ns") >= since + EDGE_NS) & (fn.col("next_ns") < since + SLICE_NS)
+    busy = found.filter(is_whole & (fn.col("next_ingress_ns") <= fn.col("t_selected_ns")))
+    return busy.select(
+        *("run", "node", "fan_out", "size_bytes"),
+        size_class(fn.col("size_bytes")).alias("size_class"),
+        (fn.col("next_ns") - fn.col("t_selected_ns")).alias("service_ns"),
+    )
+
+
+def size_class(size_bytes: Column) -> Column:
+    """The least power of two that is not below the size; 0 for none."""
+    from pyspark.sql import functions as fn
+
+    binary = fn.bin(size_bytes - 1)
+    return (
+        fn.when(size_bytes <= 1, size_bytes)
+        .otherwise(fn.expr("1L") * fn.pow(fn.lit(2.0), fn.length(binary)))
+        .cast("long")
+    )
+
+
+def merge(partials: DataFrame) -> DataFrame:
+    """Counts of a bucket add up."""
+    from pyspark.sql import functions as fn
+
+    return partials.groupBy(*KEY, "bucket").agg(
+        fn.sum("count").alias("count"),
+        fn.sum("sum_ns").alias("sum_ns"),
+        fn.max("max_ns").alias("max_ns"),
+        fn.max("largest_bytes").alias("largest_bytes"),
+    )
+
+
+def present(merged: DataFrame) -> DataFrame:
+    """One row per node, size and fan-out."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    upwards = Window.partitionBy(*KEY).orderBy("bucket")
+    ranked = merged.withColumn("rank", fn.sum("count").over(upwards)).withColumn(
+        "total", fn.sum("count").over(Window.partitionBy(*KEY))
+    )
+    value = fn.least(histogram.midpoint(fn.col("bucket")), fn.col("max_ns"))
+    quantiles = [
+        fn.min(fn.when(fn.col("rank") >= fn.ceil(fn.col("total") * part), value)).alias(name)
+        for name, part in QUANTILES.items()
+    ]
+    return ranked.groupBy(*KEY).agg(
+        fn.sum("count").alias("count"),
+        (fn.sum("sum_ns") / fn.sum("count")).alias("mean_ns"),
+        *quantiles,
+        fn.max("max_ns").alias("max_ns"),
+        fn.max("largest_bytes").alias("largest_bytes"),
+        fn.map_from_entries(fn.sort_array(fn.collect_list(fn.struct("bucket", "count")))).alias("histogram"),
+    )
+
+
+TABLE = Table("quantum", partial, merge, present)

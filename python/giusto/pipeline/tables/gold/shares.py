@@ -1,0 +1,129 @@
+"""Which part of a node's work each flow got, beside what its topic and its client are sure of (r_k and θ_i).
+
+A share below the allotment is a broken promise only if the flow had work waiting all the time: `backlogged`
+says so, by 64 instants of each window, at which a message of the flow either waited or not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giusto.pipeline.tables.selections import selections
+from giusto.pipeline.tables.table import Inputs, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+FLOW = ("run", "node", "topic", "client")
+KEY = (*FLOW, "window_start_ns")
+LOOKS = 64
+ALLOTTED = "struct<at_ns: bigint, topic: double, client: double>"
+
+
+def partial(inputs: Inputs) -> DataFrame:
+    """Messages that were chosen, and instants at which some waited, for each flow and window."""
+    from pyspark.sql import functions as fn
+
+    chosen = selections(inputs.hops).withColumnRenamed("publisher", "client")
+    window_ns = inputs.window_ns
+    served = chosen.select(*FLOW, start_of("t_selected_ns", window_ns), fn.lit(1).alias("served"), no_looks())
+    found = summed(served.unionByName(waiting(chosen, window_ns)))
+    return with_allotment(found.withColumn("window_ns", fn.lit(window_ns).cast("long")), inputs.facts)
+
+
+def start_of(instant: str, window_ns: int) -> Column:
+    """When the window of an instant began."""
+    from pyspark.sql import functions as fn
+
+    return fn.expr(f"({instant} div {window_ns}) * {window_ns}").alias("window_start_ns")
+
+
+def no_looks() -> Column:
+    """At no instant."""
+    from pyspark.sql import functions as fn
+
+    return fn.lit(0).cast("long").alias("waited")
+
+
+def waiting(chosen: DataFrame, window_ns: int) -> DataFrame:
+    """The instants at which each message waited, as bits, in each window that it did."""
+    from pyspark.sql import functions as fn
+
+    windows = fn.sequence(fn.expr(f"t_ingress_ns div {window_ns}"), fn.expr(f"t_selected_ns div {window_ns}"))
+    found = chosen.select(*FLOW, "t_ingress_ns", "t_selected_ns", fn.explode(windows).alias("window"))
+    found = found.withColumn("window_start_ns", fn.col("window") * window_ns)
+    # A message waits at the looks from `low` to before `high`.
+    looked = found.withColumn("low", look("t_ingress_ns", window_ns)).withColumn(
+        "high", look("t_selected_ns", window_ns)
+    )
+    return looked.filter("low < high").select(
+        *FLOW,
+        "window_start_ns",
+        fn.lit(0).alias("served"),
+        fn.expr(f"shiftleft(shiftrightunsigned(-1L, {LOOKS} - (high - low)), low)").alias("waited"),
+    )
+
+
+def look(instant: str, window_ns: int) -> Column:
+    """The first look of a window that is not before an instant, from 0 to LOOKS."""
+    from pyspark.sql import functions as fn
+
+    step_ns = max(1, window_ns // LOOKS)
+    place = fn.expr(f"({instant} - window_start_ns + {step_ns - 1}) div {step_ns}")
+    return fn.least(fn.greatest(place, fn.lit(0)), fn.lit(LOOKS)).cast("int")
+
+
+def summed(parts: DataFrame, *also: Column) -> DataFrame:
+    """Counts add up; an instant counts if any part had something waiting then."""
+    from pyspark.sql import functions as fn
+
+    return parts.groupBy(*KEY).agg(
+        fn.sum("served").cast("long").alias("served"), fn.bit_or("waited").alias("waited"), *also
+    )
+
+
+def with_allotment(found: DataFrame, facts: DataFrame | None) -> DataFrame:
+    """The newest allotment from before the end of each window, if the node has said any."""
+    from pyspark.sql import functions as fn
+
+    if facts is None:
+        return found.withColumn("allotted", fn.lit(None).cast(ALLOTTED))
+    said = facts.filter(fn.col("client").isNotNull()).select(
+        *FLOW,
+        fn.struct(
+            "at_ns", fn.col("topic_share").alias("topic"), fn.col("client_share").alias("client")
+        ).alias("said"),
+    )
+    history = said.groupBy(*FLOW).agg(fn.sort_array(fn.collect_list("said"), asc=False).alias("history"))
+    end = fn.col("window_start_ns") + fn.col("window_ns")
+    newest = fn.try_element_at(fn.filter("history", lambda each: each.at_ns < end), fn.lit(1))
+    joined = found.join(fn.broadcast(history), [*FLOW], "left")
+    return joined.withColumn("allotted", newest.cast(ALLOTTED)).drop("history")
+
+
+def merge(partials: DataFrame) -> DataFrame:
+    """Windows of a flow add up."""
+    from pyspark.sql import functions as fn
+
+    return summed(partials, fn.max("window_ns").alias("window_ns"), fn.max("allotted").alias("allotted"))
+
+
+def present(merged: DataFrame) -> DataFrame:
+    """Shares of all that the node chose in a window."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    every = Window.partitionBy("run", "node", "window_start_ns")
+    total = fn.sum("served").over(every)
+    return merged.select(
+        *KEY,
+        "served",
+        (fn.col("served") / fn.nullif(total, fn.lit(0))).alias("share"),
+        fn.col("allotted.topic").alias("allotted_topic"),
+        fn.col("allotted.client").alias("allotted_client"),
+        (fn.bit_count("waited") / LOOKS).alias("waiting"),
+        (fn.bit_count("waited") == LOOKS).alias("backlogged"),
+    )
+
+
+TABLE = Table("shares", partial, merge, present)

@@ -1,0 +1,94 @@
+"""Which deliveries were later than their bound, each with where its time went.
+
+The parts add up to what was observed. `service_ns` is from when the last broker chose the message until it
+chose its next one, at most until the message was sent on; `egress_ns` is the rest until then.
+`network_in_ns` is all that passed outside of brokers before. Only messages of one slice are compared with
+each other, and only those that are recorded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giusto.pipeline.tables.gold.contract_audit import is_violation
+from giusto.pipeline.tables.table import Inputs, Table, slice_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+COLUMNS = (
+    "run",
+    "node",
+    "topic",
+    "publisher",
+    "subscriber",
+    "subscription",
+    "sequence",
+    "size_bytes",
+    "observed_ns",
+    "bound_ns",
+    "over_ns",
+    "network_in_ns",
+    "queue_ns",
+    "service_ns",
+    "egress_ns",
+    "network_out_ns",
+    "clock_error_ns",
+    "t_sent_ns",
+    "wall_ns",
+)
+PLACE = ("run", "node", "slice")
+
+
+def partial(inputs: Inputs) -> DataFrame:
+    """The violations of these slices."""
+    from pyspark.sql import functions as fn
+
+    found = inputs.deliveries.filter(is_violation()).withColumn("slice", slice_of())
+    turns = next_turns(inputs.hops, found)
+    is_its = same(found, turns, (*PLACE, "t_selected_ns"))
+    ended = found.join(turns, is_its, "left").select(found["*"], "t_next_ns")
+    service = fn.least("t_next_ns", "t_egress_ns") - fn.col("t_selected_ns")
+    return (
+        ended.withColumn("service_ns", service)
+        .withColumn("egress_ns", fn.col("egress_ns") - service)
+        .withColumn("observed_ns", fn.col("latency_ns"))
+        .withColumn("over_ns", fn.col("latency_ns") - fn.col("bound_ns"))
+        .select(*COLUMNS)
+    )
+
+
+def next_turns(hops: DataFrame, found: DataFrame) -> DataFrame:
+    """When a node chose its next message, after each that it chose in a slice with violations."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    places = fn.broadcast(found.select(*PLACE).distinct())
+    chosen = hops.filter(fn.col("t_selected_ns").isNotNull()).withColumn("slice", slice_of())
+    chosen = chosen.join(places, same(chosen, places, PLACE), "left_semi")
+    turns = chosen.select(*PLACE, "t_selected_ns").distinct()
+    following = fn.lead("t_selected_ns").over(Window.partitionBy(*PLACE).orderBy("t_selected_ns"))
+    return turns.withColumn("t_next_ns", following)
+
+
+def same(left: DataFrame, right: DataFrame, names: tuple[str, ...]) -> Column:
+    """Whether rows agree in these columns; a run or node without a name agrees with itself."""
+    from pyspark.sql import functions as fn
+
+    found = fn.lit(True)
+    for name in names:
+        found = found & left[name].eqNullSafe(right[name])
+    return found
+
+
+def merge(partials: DataFrame) -> DataFrame:
+    """All of them."""
+    return partials
+
+
+def present(merged: DataFrame) -> DataFrame:
+    """As it is."""
+    return merged
+
+
+TABLE = Table("violations", partial, merge, present)

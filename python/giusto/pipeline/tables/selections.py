@@ -1,0 +1,25 @@
+"""Which messages a node's input stage chose, and when: one row per message and node, however many got it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LINK = "->"
+"""In the name of a node: what happened on a link, not in a broker."""
+MESSAGE = ("run", "node", "topic", "publisher", "sequence", "t_sent_ns")
+
+
+def selections(hops: DataFrame) -> DataFrame:
+    """Of the good rows, those that were chosen; `fan_out` is to how many subscriptions."""
+    from pyspark.sql import functions as fn
+
+    chosen = hops.filter(fn.col("t_selected_ns").isNotNull() & ~fn.contains("node", fn.lit(LINK)))
+    return chosen.groupBy(*MESSAGE).agg(
+        fn.min("t_ingress_ns").alias("t_ingress_ns"),
+        fn.min("t_selected_ns").alias("t_selected_ns"),
+        fn.max("size_bytes").alias("size_bytes"),
+        fn.count("subscriber").alias("fan_out"),
+    )

@@ -1,0 +1,61 @@
+"""What a gold table is: sums of any set of rows that can be merged, and how the merged ones are read.
+
+The law: `merge(partial(A) ∪ partial(B))` is `partial(A ∪ B)` if A and B are whole slices. A batch is one
+partial of everything; a stream makes one whenever slices are complete, and merges them when somebody reads.
+So both come to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+WINDOW_NS = 10_000_000_000
+# A slice is all of a run that was sent in so much time. What looks at neighbours looks within a slice.
+SLICE_NS = 10_000_000_000
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What gold tables are made of: all rows of a batch, or those of some slices of a stream.
+
+    `hops` are the good rows, each once, also those of messages that nobody was to get. `facts` is what
+    records alone do not say (see `bronze.facts`), if it is known.
+    """
+
+    deliveries: DataFrame
+    hops: DataFrame
+    facts: DataFrame | None = None
+    window_ns: int = WINDOW_NS
+
+
+@dataclass(frozen=True)
+class Table:
+    """One gold table: `partial` makes sums, `merge` adds them, `present` makes of them what people read."""
+
+    name: str
+    partial: Callable[[Inputs], DataFrame]
+    merge: Callable[[DataFrame], DataFrame]
+    present: Callable[[DataFrame], DataFrame]
+
+    def of(self, inputs: Inputs) -> DataFrame:
+        """The table of a whole batch."""
+        return self.present(self.partial(inputs))
+
+
+def slice_of() -> Column:
+    """The number of a row's slice in its run."""
+    from pyspark.sql import functions as fn
+
+    return fn.expr(f"t_sent_ns div {SLICE_NS}")
+
+
+def window_start(window_ns: int) -> Column:
+    """When the window begins in which a message was sent."""
+    from pyspark.sql import functions as fn
+
+    return fn.expr(f"(t_sent_ns div {window_ns}) * {window_ns}")

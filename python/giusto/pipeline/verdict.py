@@ -1,0 +1,112 @@
+"""What the tables come to: contracts that held, deliveries that broke theirs, what was lost or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+HELD, VIOLATED, UNCERTAIN, NONE = "held", "violated", "uncertain", "no contracts"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The first thing to read; everything else is in the tables.
+
+    `records` is every row of every file that could be read: it is `used` + `duplicates` + the rows in
+    `quarantined`, by reason. `quarantined_files` are files that were left out as a whole, by reason.
+    `dropped` is what never reached a file, as the writers of the records say. Of a stream, `pending` rows
+    are used already, but of slices that have not ended; `state_bytes` is what it keeps to go on.
+    """
+
+    runs: list[str]
+    records: int
+    used: int
+    deliveries: int
+    contracts: int
+    violations: int
+    uncertain: int
+    misses: int
+    largest_ratio: float | None
+    losses: dict[str, int]
+    quarantined: dict[str, int]
+    quarantined_files: dict[str, int]
+    duplicates: int
+    dropped: dict[str, int]
+    pending: int = 0
+    state_bytes: int = 0
+    started: str = ""
+    seconds: float = 0.0
+    complete: bool = True
+    verdict: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", word(self.contracts, self.violations, self.uncertain))
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing was later than its bound, as far as the clocks tell."""
+        return self.violations == 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `verdict.json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Verdict:
+        """As `verdict.json` has it."""
+        return cls(**{name: value for name, value in kept.items() if name != "verdict"})
+
+
+def word(contracts: int, violations: int, uncertain: int) -> str:
+    """The verdict in a word."""
+    if violations:
+        return VIOLATED
+    if not contracts:
+        return NONE
+    return UNCERTAIN if uncertain else HELD
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rows and files went where."""
+
+    records: int = 0
+    used: int = 0
+    duplicates: int = 0
+    pending: int = 0
+    quarantined: dict[str, int] = field(default_factory=dict)
+    quarantined_files: dict[str, int] = field(default_factory=dict)
+
+
+def judged(
+    counts: Counts,
+    deliveries: int,
+    audit: Iterable[Mapping[str, Any]],
+    losses: Iterable[Mapping[str, Any]],
+    runs: Iterable[str | None],
+    **more: Any,
+) -> Verdict:
+    """The verdict on tables: rows of `contract_audit` and of `losses`, and the names of runs."""
+    rows = list(audit)
+    ratios = [row["largest_ratio"] for row in rows if row["largest_ratio"] is not None]
+    return Verdict(
+        runs=sorted({run for run in runs if run is not None}),
+        deliveries=deliveries,
+        contracts=len(rows),
+        violations=sum(row["violations"] for row in rows),
+        uncertain=sum(row["uncertain"] for row in rows),
+        misses=sum(row["misses"] for row in rows),
+        largest_ratio=max(ratios, default=None),
+        losses=summed((row["outcome"], row["count"]) for row in losses),
+        **asdict(counts),
+        **more,
+    )
+
+
+def summed(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Counts of the same name added, by name."""
+    sums: dict[str, int] = {}
+    for name, count in counted:
+        sums[name] = sums.get(name, 0) + count
+    return dict(sorted(sums.items()))

@@ -1,0 +1,41 @@
+"""Which settings of Spark suit millions of records: heap, partitions, what stays in memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+GIB = 1 << 30
+LEAST_HEAP, MOST_HEAP = GIB, 8 * GIB
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def volume(cores: int | None = None, memory_bytes: int | None = None) -> dict[str, str]:
+    """Settings for the driver of this machine, which is also the worker if Spark is embedded."""
+    cores = (os.cpu_count() or 2) if cores is None else cores
+    memory_bytes = machine_memory() if memory_bytes is None else memory_bytes
+    return {
+        "spark.driver.memory": f"{heap_bytes(memory_bytes) >> 20}m",
+        # Every one of them costs a task even if it is empty; adaptive execution only ever makes fewer.
+        "spark.sql.shuffle.partitions": str(min(64, max(4, 2 * cores))),
+        # Sorting begins when a hash table has so many groups: by default after 128 of them.
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+        "spark.sql.parquet.compression.codec": "lz4_raw",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.sql.streaming.numRecentProgressUpdates": "2",
+        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    }
+
+
+def heap_bytes(memory_bytes: int) -> int:
+    """Half of the memory: the other half is for the broker beside it, Python and the page cache."""
+    return min(MOST_HEAP, max(LEAST_HEAP, memory_bytes // 2))
+
+
+def machine_memory(limit: Path = CGROUP_LIMIT) -> int:
+    """Bytes that this machine, or the container around this process, has."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(whole, int(limit.read_text(encoding="ascii")))
+    except (OSError, ValueError):  # no container, or one without a limit
+        return whole

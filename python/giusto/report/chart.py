@@ -1,0 +1,116 @@
+"""What all drawings share: a frame of one size, axes with their labels, and lines that say what they mean.
+
+A drawing is 400 wide, about what it gets on the page, so that its letters are as large as the page's. Colours
+and fonts come from the style sheet, by class: the same drawing works in light, in dark and on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from giusto.report.markup import Markup, element
+from giusto.report.scale import Scale
+
+WIDTH, HEIGHT = 400, 190
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 30, 22
+LETTER = 5.8
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value that is drawn across the whole frame, with its name."""
+
+    value: int
+    label: str
+    kind: str
+
+
+def drawing(title: str, about: str, *parts: object, height: int = HEIGHT) -> Markup:
+    """An SVG that also reads aloud."""
+    said = (element("title", title), element("desc", about))
+    return Markup(element("svg", *said, *parts, viewBox=f"0 0 {WIDTH} {height}", role="img", class_="chart"))
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """A straight line."""
+    return element("line", x1=pixel(x1), y1=pixel(y1), x2=pixel(x2), y2=pixel(y2), class_=class_)
+
+
+def label(x: float, y: float, text: str, class_: str = "tick", anchor: str | None = None) -> Markup:
+    """Words."""
+    return element("text", text, x=pixel(x), y=pixel(y), class_=class_, text_anchor=anchor)
+
+
+def path(points: Sequence[tuple[float, float]], class_: str) -> Markup:
+    """A line through points."""
+    steps = " ".join(f"{pixel(x)},{pixel(y)}" for x, y in points)
+    return element("polyline", points=steps, class_=class_)
+
+
+def rows(scale: Scale, words: Callable[[int], str], right: float = WIDTH - RIGHT) -> list[Markup]:
+    """The vertical axis: a faint line across for each tick."""
+    parts = []
+    for value in scale.ticks():
+        y = scale.at(value)
+        parts += [line(LEFT, y, right, y, "grid"), label(LEFT - 5, y + 3.5, words(value), anchor="end")]
+    return parts
+
+
+def columns(scale: Scale, words: Callable[[int], str]) -> list[Markup]:
+    """The horizontal axis below; a label that would touch the one before is left out."""
+    floor = HEIGHT - BOTTOM
+    parts, free = [line(scale.start, floor, scale.end, floor, "axis")], 0.0
+    for value in scale.ticks():
+        x, text = scale.at(value), words(value)
+        half = LETTER * len(text) / 2
+        parts.append(line(x, floor, x, floor + 3, "axis"))
+        if x - half >= free:
+            middle = min(x, WIDTH - half)
+            parts.append(label(middle, floor + 14, text, anchor="middle"))
+            free = middle + half + 8
+    return parts
+
+
+def uprights(scale: Scale, marks: Iterable[Mark]) -> list[Markup]:
+    """Marks on the horizontal axis: a line up, and its name beside the top, each name in a row of its own."""
+    parts = []
+    for row, mark in enumerate(marks):
+        x, y = scale.at(mark.value), 10 + 12 * row
+        left = x + 4 + LETTER * len(mark.label) > WIDTH
+        parts.append(line(x, y - 8, x, HEIGHT - BOTTOM, f"mark {mark.kind}"))
+        beside, anchor = (x - 4, "end") if left else (x + 4, None)
+        parts.append(label(beside, y, mark.label, f"said {mark.kind}", anchor))
+    return parts
+
+
+def levels(scale: Scale, marks: Iterable[Mark], right: float) -> list[Markup]:
+    """Marks on the vertical axis: a line across, and its name above it or, at the top, below."""
+    parts = []
+    for mark in marks:
+        y = scale.at(mark.value)
+        above = y - 4 if y > 16 else y + 12
+        parts += [
+            line(LEFT, y, right, y, f"mark {mark.kind}"),
+            label(LEFT + 4, above, mark.label, f"said {mark.kind}"),
+        ]
+    return parts
+
+
+def apart(heights: Sequence[float], gap: float = 11.0, floor: float = HEIGHT - BOTTOM) -> list[float]:
+    """The same heights, moved so that labels there do not touch; their order from the top is kept."""
+    order = sorted(range(len(heights)), key=lambda index: heights[index])
+    placed = list(heights)
+    for before, index in pairwise(order):
+        placed[index] = max(placed[index], placed[before] + gap)
+    below = floor
+    for index in reversed(order):
+        placed[index] = min(placed[index], below)
+        below = placed[index] - gap
+    return placed
+
+
+def pixel(value: float) -> str:
+    """A tenth of a pixel is fine enough."""
+    return f"{value:.1f}".removesuffix(".0")

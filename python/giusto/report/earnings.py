@@ -1,0 +1,62 @@
+"""What deliveries were worth: prices of those in time less the penalties of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from giusto.report.bar import bar, gauge
+from giusto.report.markup import Markup, element, joined, name, paragraph
+from giusto.report.table import Column, Row, key, several, table, worst
+from giusto.report.wording import count, number, percent
+
+COLUMNS = (
+    "run", "node", "subscriber", "subscription", "topic", "ideal", "valid", "missed", "earning",
+    "ideal_earning", "success_rate",
+)  # fmt: skip
+MOST = 40
+
+
+def section(rows: list[Row]) -> Markup:
+    """The total, then subscriptions, those that lost most first."""
+    if not rows:
+        return paragraph("No subscription set a price or a penalty.", class_="nothing")
+    rows = sorted(rows, key=badness)
+    shown, more = worst(rows, MOST, "subscriptions", "that lost most")
+    runs = several(rows)
+    columns = [
+        Column("subscription", lambda row: key(row, runs)),
+        Column("broker", lambda row: name(row["node"])),
+        Column("in time", lambda row: count(row["valid"]), lambda row: row["valid"]),
+        Column("missed", lambda row: count(row["missed"]), lambda row: row["missed"]),
+        Column("earned", lambda row: number(row["earning"]), lambda row: row["earning"] or 0),
+        Column("could have earned", lambda row: number(row["ideal_earning"]), ideal),
+        Column("success", success, lambda row: row["success_rate"] or 0, wide=True),
+    ]
+    return joined([total(rows), more, table(columns, shown, "Earnings, those that lost most first")])
+
+
+def ideal(row: Row) -> float:
+    return float(row["ideal_earning"] or 0)
+
+
+def badness(row: Row) -> tuple[Any, ...]:
+    """What to sort by: the difference to the ideal, largest first."""
+    names = (str(row[name]) for name in ("run", "node", "topic", "subscriber", "subscription"))
+    return (row["earning"] or 0) - ideal(row), *names
+
+
+def total(rows: list[Row]) -> Markup:
+    """All subscriptions together."""
+    earned, possible = sum(row["earning"] or 0 for row in rows), sum(map(ideal, rows))
+    valid, wanted = sum(row["valid"] or 0 for row in rows), sum(row["ideal"] or 0 for row in rows)
+    rate = f", {percent(valid / wanted)} of {count(wanted)} deliveries in time" if wanted else ""
+    return paragraph(element("strong", number(earned)), f" earned of {number(possible)}{rate}.")
+
+
+def success(row: Row) -> Markup:
+    """How many of the deliveries that there should have been came in time."""
+    rate = row["success_rate"]
+    if rate is None:
+        return element("span", "nothing was due", class_="quiet")
+    words = f"{percent(rate)} of {count(row['ideal'])} came in time"
+    return gauge(bar(rate, words, "plain"), percent(rate))

@@ -1,0 +1,65 @@
+"""How numbers read: counts, shares, durations and instants, for people."""
+
+from __future__ import annotations
+
+from giusto.contract import show_ns
+
+DASH = "–"
+
+
+def count(value: float | None) -> str:
+    """`1,204,332`; a dash for nothing."""
+    return DASH if value is None else f"{round(value):,}"
+
+
+def counted(value: int, one: str, many: str | None = None) -> str:
+    """`1 contract`, `3 contracts`."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def percent(share: float | None) -> str:
+    """Three digits, as many as are worth reading: `11.3 %`, `0.042 %`, `134 %`."""
+    if share is None:
+        return DASH
+    value = 100 * share
+    if value == 0:
+        return "0 %"
+    if 0 < abs(value) < 0.001:
+        return "< 0.001 %"
+    digits = max(0, min(3, 2 - _magnitude(value)))
+    # What is nearly all, or just beyond, must not be rounded to all.
+    if round(value, digits) == 100 and value != 100:
+        digits = 3
+    return f"{value:,.{digits}f} %"
+
+
+def _magnitude(value: float) -> int:
+    return int(f"{value:e}".partition("e")[2])
+
+
+def span(value_ns: float | None) -> str:
+    """A duration; a dash for nothing."""
+    return DASH if value_ns is None else show_ns(round(value_ns))
+
+
+def rounded(value_ns: float | None) -> str:
+    """A duration with three digits, however exact it is."""
+    return DASH if value_ns is None else show_ns(_three_digits(round(value_ns)))
+
+
+def _three_digits(value: int) -> int:
+    return round(value, 3 - len(str(abs(value)))) if abs(value) >= 1000 else value
+
+
+def number(value: float | None) -> str:
+    """A plain number with at most three digits after the point."""
+    if value is None:
+        return DASH
+    if abs(value) >= 1e12 or 0 < abs(value) < 1e-3:
+        return f"{value:.3g}"
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def listed(parts: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -1,0 +1,16 @@
+"""The steward: a client of the broker, in the broker's process, that keeps and serves what readers ask for.
+
+    steward     which duties a configuration asks for, and when they begin and end
+    keeper      retained topics: what is published goes to a log
+    desk        answers questions about logs: which one, how far, which rows
+    sink        publishes what Spark committed, once
+    models      hands models of what was measured to the broker
+    records     hands out the files of a trace folder
+
+The broker's data path knows nothing of it: to the broker it is one more subscriber.
+"""
+
+from giusto.steward.duty import Duty
+from giusto.steward.steward import Steward, attend
+
+__all__ = ["Duty", "Steward", "attend"]

@@ -1,0 +1,173 @@
+"""Retained topics: everything that a pattern covers is appended to its log, in the order in which it comes.
+
+The keeper is a subscriber like any other. What its queue at the broker or its inbox does not take is lost to
+the log, counted and said; nothing that is published waits for it. One thread reads and one writes, so that
+the broker's queue is emptied also while rows are made and written.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+from giusto import _core
+from giusto.client import Bus, Subscription
+from giusto.errors import Closed, TimedOut
+from giusto.retain import columns
+from giusto.retain.log import Log
+
+INBOX = 1 << 16
+TAKE = 8_192
+LISTS = 8
+"""Of at most `TAKE` messages, between reading and writing."""
+BLOCK_ROWS = 8_192
+BLOCK_BYTES = 400_000
+ROW_BYTES = 100
+"""What a row takes beside its payload and its attributes, about."""
+LINGER_NS = 20_000_000
+"""A block waits this long for more rows: blocks of one row would take ten times the room and time."""
+PAUSE = "50ms"
+
+_log = logging.getLogger("giusto.steward")
+
+
+class Gathering:
+    """Messages that become the next blocks; `now_ns` is of the monotonic clock."""
+
+    def __init__(self) -> None:
+        self.messages: list[_core.Message] = []
+        self._since_ns = 0
+
+    def add(self, messages: Sequence[_core.Message], now_ns: int) -> None:
+        """Take what came."""
+        if not self.messages:
+            self._since_ns = now_ns
+        self.messages += messages
+
+    def is_due(self, now_ns: int) -> bool:
+        """Whether it has to be written now."""
+        return bool(self.messages) and (len(self.messages) >= TAKE or not self.rest_ns(now_ns))
+
+    def rest_ns(self, now_ns: int) -> int:
+        """For how long it can wait for more."""
+        return max(0, self._since_ns + LINGER_NS - now_ns)
+
+    def take(self) -> list[_core.Message]:
+        """All of it; the next block begins."""
+        taken, self.messages = self.messages, []
+        return taken
+
+
+class Keeper:
+    """Keeps the messages of one log's pattern, in a thread of its own."""
+
+    def __init__(self, log: Log, *, sync_ns: int) -> None:
+        self.log = log
+        self.name = "keeper"
+        self._sync_ns = sync_ns
+        self._synced_ns = 0
+        self._lost_told = 0
+        self._ending = threading.Event()
+        self._came: queue.Queue[list[_core.Message] | None] = queue.Queue(LISTS)
+        self._threads = [
+            threading.Thread(target=target, name=f"giusto-keeper {log.pattern}", daemon=True)
+            for target in (self._read, self._write)
+        ]
+        self._subscription: Subscription | None = None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What it keeps."""
+        log = self.log
+        return [f"retains {log.pattern} in {log.folder}: {log.head - log.first} messages"]
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """Messages that were published and are not in the log, by where they were lost."""
+        topics = [] if self._subscription is None else self._subscription.report.topics
+        found = {
+            "on the way": sum(one.lost for one in topics),
+            "inbox": sum(one.dropped for one in topics),
+            "disk": self.log.losses.disk,
+        }
+        return {where: count for where, count in found.items() if count}
+
+    def begin(self, bus: Bus) -> None:
+        """Subscribe; from now on everything is kept."""
+        self._subscription = bus.subscribe(self.log.pattern, queue=INBOX)
+        for thread in self._threads:
+            thread.start()
+
+    def tend(self) -> None:
+        """Trim, write to disk, and say what was lost."""
+        self.log.trim(time.time_ns())
+        if time.monotonic_ns() - self._synced_ns >= self._sync_ns:
+            self._synced_ns = time.monotonic_ns()
+            self.log.sync()
+        lost = sum(self.lost.values())
+        if lost > self._lost_told:
+            _log.warning("%s: %d messages are not in the log: %s", self.log.pattern, lost, self.lost)
+            self._lost_told = lost
+
+    def end(self) -> None:
+        """Append what came and close the log."""
+        self._ending.set()
+        for thread in self._threads:
+            thread.join()
+        self.log.close()
+
+    def _read(self) -> None:
+        """Take what comes until the end; `None` is the end for the other thread."""
+        assert self._subscription is not None
+        while not self._ending.is_set():
+            try:
+                self._came.put(self._subscription.receive_many(TAKE, PAUSE))
+            except TimedOut:
+                continue
+            except Closed:
+                # It is being restored.
+                self._ending.wait(0.05)
+        self._came.put(self._subscription._take_many(INBOX))
+        self._came.put(None)
+
+    def _write(self) -> None:
+        gathering = Gathering()
+        is_over = False
+        while not is_over:
+            came = self._next(gathering)
+            is_over = came is None
+            gathering.add(came or [], _now_ns())
+            if is_over or gathering.is_due(_now_ns()):
+                self._append(gathering.take())
+
+    def _next(self, gathering: Gathering) -> list[_core.Message] | None:
+        """What came, waiting for it no longer than what was gathered can wait."""
+        try:
+            return self._came.get(timeout=gathering.rest_ns(_now_ns()) / 1e9 if gathering.messages else None)
+        except queue.Empty:
+            return []
+
+    def _append(self, messages: list[_core.Message]) -> None:
+        for several in blocks(messages):
+            self.log.append(columns.rows_of(several), time.time_ns(), time.time_ns() - _now_ns())
+        if messages:
+            self.log.trim(time.time_ns())
+
+
+def blocks(messages: Sequence[_core.Message]) -> Iterator[Sequence[_core.Message]]:
+    """Messages in portions that make one block each: so large that few of them fit into one answer."""
+    start = size = 0
+    for at, one in enumerate(messages):
+        size += ROW_BYTES + len(one.payload)
+        if size >= BLOCK_BYTES or at + 1 - start >= BLOCK_ROWS:
+            yield messages[start : at + 1]
+            start, size = at + 1, 0
+    if start < len(messages):
+        yield messages[start:]
+
+
+def _now_ns() -> int:
+    return time.monotonic_ns()

@@ -1,0 +1,97 @@
+"""Publishes what Spark committed: every epoch of a query once, also if it is committed again."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from pathlib import Path
+
+from giusto import _core
+from giusto.client import Bus, Publisher
+from giusto.errors import GiustoError
+from giusto.retain import requests
+from giusto.retain.requests import Abort, Done, Publish, Published, Stage
+from giusto.retain.staging import Epoch, Staging
+from giusto.steward.desk import answering
+
+PUBLISHERS_MAX = 256
+PATIENCE = "30s"
+
+_log = logging.getLogger("giusto.steward")
+
+
+class Sink:
+    """Takes rows in, and publishes them when they are committed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = "sink"
+        self.remarks: list[str] = []
+        self._staging = Staging(folder)
+        self._publishers: OrderedDict[str, Publisher] = OrderedDict()
+        self._bus: Bus | None = None
+
+    def begin(self, bus: Bus) -> None:
+        """Publish what a crash interrupted, and serve."""
+        self._bus = bus
+        for epoch in self._staging.unfinished():
+            self._resume(epoch)
+        bus.serve(requests.SINK + "stage", answering(Stage, self.stage))
+        bus.serve(requests.SINK + "commit", answering(Publish, self.commit))
+        bus.serve(requests.SINK + "abort", answering(Abort, self.abort))
+
+    def tend(self) -> None:
+        """Forget what nobody will commit any more."""
+        self._staging.expire()
+
+    def end(self) -> None:
+        """Nothing is left to do: what was committed has gone out, or is journalled."""
+
+    def stage(self, asked: Stage) -> Done:
+        """Keep rows until they are committed."""
+        self._staging.stage(asked.id, asked.body)
+        return Done()
+
+    def commit(self, asked: Publish) -> Published:
+        """Publish an epoch, unless it went out before."""
+        epoch = self._staging.begin(asked.query, asked.epoch, asked.ids)
+        return Published(0, again=True) if epoch is None else Published(self._publish(epoch), again=False)
+
+    def abort(self, asked: Abort) -> Done:
+        """Forget staged rows."""
+        self._staging.drop(asked.ids)
+        return Done()
+
+    def _resume(self, epoch: Epoch) -> None:
+        said = f"epoch {epoch.epoch} of {epoch.query}"
+        try:
+            _log.warning("%s was interrupted; %d more rows go out", said, self._publish(epoch))
+        except (GiustoError, OSError) as error:
+            _log.error("%s was interrupted and cannot be published: %s", said, error)
+
+    def _publish(self, epoch: Epoch) -> int:
+        before = epoch.published
+        for rows in self._staging.rows(epoch):
+            sent = 0
+            try:
+                for row in rows.to_pylist():
+                    self._send(row["topic"], row["payload"], row["priority"], row["attributes"])
+                    sent += 1
+            finally:
+                epoch = self._staging.went_out(epoch, sent)
+        assert self._bus is not None
+        self._bus.flush(PATIENCE)
+        self._staging.finish(epoch)
+        return epoch.published - before
+
+    def _send(self, topic: str, payload: bytes, priority: int, attributes: bytes) -> None:
+        named = _core.decode_attributes(attributes) if attributes else None
+        self._publisher(topic).publish(payload, priority=priority, attributes=named, timeout=PATIENCE)
+
+    def _publisher(self, topic: str) -> Publisher:
+        assert self._bus is not None
+        if topic not in self._publishers:
+            self._publishers[topic] = self._bus.advertise(topic)
+        self._publishers.move_to_end(topic)
+        if len(self._publishers) > PUBLISHERS_MAX:
+            self._publishers.popitem(last=False)[1].unadvertise()
+        return self._publishers[topic]

@@ -1,0 +1,82 @@
+"""A broker that retains topics, in a process of its own; it can be killed and started again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import giusto
+from giusto.retain import requests
+from giusto.retain.requests import LogIs
+
+# Not a limit on speed: what never comes must not stop the test run.
+WATCHDOG_S = 300.0
+
+
+class Retaining:
+    """`giusto broker` with a folder for retained topics; settings are those of `[retain]`."""
+
+    def __init__(self, folder: Path, listen: str = "tcp://127.0.0.1:0", **settings: str) -> None:
+        given = {"patterns": "ward/#", **settings, "folder": str(folder)}
+        variables = {f"GIUSTO_RETAIN_{name.upper()}": value for name, value in given.items()}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "giusto", "broker", "--listen", listen],
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        ready = self.process.stdout.readline().strip()
+        assert ready.startswith("ready "), self.process.communicate()[1]
+        self.address = ready.removeprefix("ready ")
+
+    def stop(self) -> str:
+        """End it in order; what it said."""
+        self.process.terminate()
+        return self.process.communicate(timeout=WATCHDOG_S)[1]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.process.poll() is None:
+            self.kill()
+
+
+def publish(address: str, topic: str, payloads: Sequence[bytes], **attributes: Any) -> None:
+    """Publish, at a pace that the keeper has no trouble with."""
+    with giusto.connect(address) as bus, bus.advertise(topic) as publisher:
+        before = kept(bus, topic)
+        for start in range(0, len(payloads), 500):
+            publisher.publish_many(payloads[start : start + 500], attributes=attributes or None)
+            bus.flush()
+        wait_for(lambda: kept(bus, topic) >= before + len(payloads))
+
+
+def kept(bus: giusto.Bus, topic: str) -> int:
+    log = log_of(bus, topic)
+    assert not log.lost, log.lost
+    return log.head
+
+
+def log_of(bus: giusto.Bus, topic: str) -> LogIs:
+    reply = bus.request(requests.LOG + "find", requests.encode(requests.Find(topic)))
+    return requests.decode(reply.payload, LogIs)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Until it holds."""
+    end = time.monotonic() + WATCHDOG_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)

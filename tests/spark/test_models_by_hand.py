@@ -1,0 +1,185 @@
+"""The tables that become models, on records whose results can be computed by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import records
+from records import seen
+
+from giusto.pipeline.tables.gold import arrival_envelope, link_model, quantum, shares
+from giusto.pipeline.tables.silver import silver
+from giusto.pipeline.tables.table import Inputs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MS = 1_000_000
+S = 1_000 * MS
+# Within a slice of ten seconds, and not at its edge.
+T0 = 10 * S + 200 * MS
+FACTS = (
+    "run string, node string, at_ns long, topic string, weight double, topic_share double, "
+    "client string, client_share double"
+)
+
+
+def inputs(
+    spark: SparkSession, rows: list[dict[str, Any]], facts: list[tuple[Any, ...]] | None = None
+) -> Inputs:
+    """What the tables are made of, where each row stands for itself."""
+    found = records.frame(spark, rows)
+    said = None if facts is None else spark.createDataFrame(facts, FACTS)
+    return Inputs(found, found, said)
+
+
+def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) -> None:
+    # Three of monitor and one of scanner are chosen in the window from 10 s; one of monitor goes to two.
+    rows = [
+        seen(T0, ingress=T0, selected=T0 + MS, sequence=1, egress=T0 + 2 * MS),
+        seen(T0, ingress=T0, selected=T0 + MS, sequence=1, egress=T0 + 2 * MS, subscriber="doctor"),
+        seen(T0, ingress=T0, selected=T0 + 2 * MS, sequence=2, egress=T0 + 3 * MS),
+        seen(T0, ingress=T0, selected=T0 + 3 * MS, sequence=3, egress=T0 + 4 * MS),
+        seen(T0, ingress=T0, selected=T0 + 4 * MS, egress=T0 + 5 * MS, publisher="scanner"),
+        # Dropped before it was chosen: nobody served it.
+        seen(T0, ingress=T0, sequence=4, subscriber=None, outcome="policed"),
+        # It waits through all of the window from 20 s, in which nothing else is chosen, to 31 s.
+        seen(19 * S, ingress=19 * S, selected=31 * S, sequence=5, egress=31 * S + MS),
+        # The one on a link is no choice of a broker.
+        seen(T0, ingress=T0, selected=T0, subscriber=None, node="hub->leaf", egress=T0, received=T0 + 9),
+    ]
+    # What counts is the last word before the end of a window.
+    said = [
+        ("r", "hub", 5, "ward/3/alarm", 1.0, 0.25, "monitor", 0.125),
+        ("r", "hub", 15 * S, "ward/3/alarm", 1.0, 0.5, "monitor", 0.375),
+        ("r", "hub", 29 * S, "ward/3/alarm", 1.0, 0.75, "monitor", 0.625),
+    ]
+    found = {
+        (row["client"], row["window_start_ns"] // S): row
+        for row in records.plain(shares.TABLE.of(inputs(spark, rows, said)))
+    }
+    assert {key: row["served"] for key, row in found.items()} == {
+        ("monitor", 10): 3,
+        ("scanner", 10): 1,
+        ("monitor", 20): 0,
+        ("monitor", 30): 1,
+    }
+    assert found["monitor", 10]["share"] == 0.75
+    assert found["scanner", 10]["share"] == 0.25
+    assert found["monitor", 30]["share"] == 1.0
+    assert found["monitor", 20]["backlogged"]
+    assert not found["monitor", 30]["backlogged"]
+    # From 19 to 20 s it waits at 6 looks (every 156.25 ms), from 30 to 31 s at 7 of 64.
+    assert found["monitor", 10]["waiting"] == 6 / 64
+    assert found["monitor", 30]["waiting"] == 7 / 64
+    allotted = {key: (row["allotted_topic"], row["allotted_client"]) for key, row in found.items()}
+    assert allotted["monitor", 10] == (0.5, 0.375)
+    assert allotted["monitor", 20] == allotted["monitor", 30] == (0.75, 0.625)
+    assert allotted["scanner", 10] == (None, None)
+
+
+def test_a_link_has_the_moments_of_its_delays_per_kilobyte(spark: SparkSession) -> None:
+    # 2 KB each, in 2, 4, 6 and 12 µs: 1, 2, 3 and 6 µs per KB.
+    delays = [2_000, 4_000, 6_000, 12_000]
+    rows = [
+        seen(
+            T0 + n,
+            ingress=T0 + n,
+            selected=T0 + n,
+            subscriber=None,
+            node="hub->leaf",
+            size_bytes=2_048,
+            sequence=n,
+            egress=T0 + n,
+            received=T0 + n + delay,
+        )
+        for n, delay in enumerate(delays)
+    ]
+    # Two are received: one by who says when, one by who does not. The second is empty, and has no KB.
+    rows += [
+        seen(T0, ingress=T0, selected=T0, egress=T0 + MS, sequence=7, size_bytes=1_024),
+        records.at_subscriber(T0, T0 + 3 * MS, sequence=7, size_bytes=1_024),
+        seen(T0, ingress=T0, selected=T0, egress=T0 + MS, sequence=8, size_bytes=0),
+        records.at_subscriber(T0, T0 + 6 * MS, sequence=8, size_bytes=0),
+    ]
+    both = silver(records.frame(spark, rows))
+    model = link_model.TABLE.of(Inputs(both.deliveries, both.hops))
+    found = {(row["source"], row["target"]): row for row in records.plain(model)}
+    link = found.pop(("hub", "leaf"))
+    assert (link["count"], link["least_ns"], link["largest_ns"], link["mean_ns"]) == (4, 2_000, 12_000, 6_000)
+    assert (link["since_ns"], link["until_ns"]) == (T0, T0 + 3)
+    # Mean 3; distances -2, -1, 0, 3: squares 14, cubes 18, fourth powers 98.
+    assert link["mean_ns_per_kb"] == pytest.approx(3_000)
+    assert link["variance"] == pytest.approx(14 / 3 * 1e6)
+    skewness, kurtosis = 18 / 4 / (14 / 4) ** 1.5, 98 / 4 / (14 / 4) ** 2 - 3
+    assert link["skewness"] == pytest.approx(skewness)
+    assert link["excess_kurtosis"] == pytest.approx(kurtosis)
+    assert link["normal_p"] == pytest.approx(math.exp(-4 / 12 * (skewness**2 + kurtosis**2 / 4)))
+    assert link["normal"] is None, "four are too few to say"
+    last = found.pop(("hub", "nurse"))
+    assert (last["count"], last["mean_ns_per_kb"], last["variance"]) == (2, 2 * MS, None)
+    assert last["largest_ns"] == 5 * MS
+    assert not found
+
+
+def test_a_quantum_is_measured_only_where_another_message_waited(spark: SparkSession) -> None:
+    rows = [
+        # Chosen at 0, 2, 5, 9 ms and 11 ms; the third came only after the second was chosen.
+        seen(T0, ingress=T0, selected=T0, sequence=1, size_bytes=100, egress=T0 + MS),
+        seen(T0, ingress=T0, selected=T0, sequence=1, size_bytes=100, egress=T0 + MS, subscriber="doctor"),
+        seen(T0, ingress=T0, selected=T0 + 2 * MS, sequence=2, size_bytes=128, egress=T0 + 3 * MS),
+        seen(T0 + 4 * MS, ingress=T0 + 4 * MS, selected=T0 + 5 * MS, sequence=3, egress=T0 + 6 * MS),
+        seen(T0 + 4 * MS, ingress=T0 + 5 * MS, selected=T0 + 9 * MS, sequence=4, egress=T0 + 10 * MS),
+        seen(T0 + 4 * MS, ingress=T0 + 6 * MS, selected=T0 + 11 * MS, sequence=5, egress=T0 + 12 * MS),
+        # At the edge of its slice: one sent before might have been served in between.
+        seen(20 * S, ingress=20 * S, selected=20 * S, sequence=6, egress=20 * S + MS),
+        seen(20 * S, ingress=20 * S, selected=20 * S + MS, sequence=7, egress=20 * S + MS),
+    ]
+    found = records.plain(quantum.TABLE.of(inputs(spark, rows)))
+    measured = {(row["size_class"], row["fan_out"]): row for row in found}
+    assert set(measured) == {(128, 1), (128, 2)}
+    both = measured[128, 2]
+    assert (both["count"], both["mean_ns"], both["max_ns"], both["largest_bytes"]) == (1, 2 * MS, 2 * MS, 100)
+    # 5 to 9 ms and 9 to 11 ms.
+    one = measured[128, 1]
+    assert (one["count"], one["mean_ns"], one["max_ns"]) == (2, 3 * MS, 4 * MS)
+    assert one["p50_ns"] == pytest.approx(2 * MS, rel=0.01)
+    assert one["p99_ns"] == pytest.approx(4 * MS, rel=0.01)
+    assert sum(one["histogram"].values()) == 2
+
+
+def test_the_envelope_of_a_burst_is_what_an_offer_would_have_needed(spark: SparkSession) -> None:
+    # One message each 10 ms was offered; the third and fourth come 1 ms after the one before.
+    at_ms = [0, 10, 11, 12, 40]
+    rows = [
+        seen(T0 + at * MS, ingress=T0 + at * MS, sequence=n, subscriber=who, min_sep_ns=10 * MS)
+        for n, at in enumerate(at_ms)
+        for who in ("nurse", "doctor")
+    ]
+    rows += [seen(T0 + 3, ingress=T0, sequence=1, publisher="scanner", size_bytes=5_000)]
+    found = records.plain(arrival_envelope.TABLE.of(inputs(spark, rows)))
+    monitor = [row for row in found if row["publisher"] == "monitor"]
+    offered = [row for row in monitor if row["offered"]]
+    assert len(offered) == 1
+    # From 0 to 12 ms come four: 4 - 12/10 = 2.8 messages, 18 ms of jitter beside one message.
+    row = offered[0]
+    assert (row["count"], row["broken"], row["exact"], row["rho_hz"]) == (5, 2, True, 100.0)
+    assert row["sigma_messages"] == pytest.approx(2.8)
+    assert row["excess_ns"] == 18 * MS
+    assert (row["since_ns"], row["until_ns"], row["size_bytes"]) == (T0, T0 + 40 * MS, 500)
+    # The grid begins below the mean rate (5 in 40 ms) and ends where one message is all, at 1 ms.
+    rates = sorted(row["rho_hz"] for row in monitor if row["unit"] == "messages" and not row["offered"])
+    assert rates[0] <= 125 <= rates[1]
+    assert rates[-2] < 1_000 <= rates[-1]
+    for row in monitor:
+        if row["unit"] == "messages" and not row["offered"]:
+            windows = [(1, 0), (2, 1), (3, 2), (4, 12), (5, 40)]
+            expected = max(count - row["rho_hz"] * span / 1_000 for count, span in windows)
+            assert row["sigma_messages"] == pytest.approx(expected)
+    scanner = [row for row in found if row["publisher"] == "scanner"]
+    assert {(row["unit"], row["sigma_messages"], row["sigma_bytes"]) for row in scanner} == {
+        ("messages", 1.0, None),
+        ("bytes", None, 5_000.0),
+    }

@@ -1,0 +1,141 @@
+"""A batch: records of all kinds in, tables and a verdict out, and the same again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from records import at_subscriber, seen, write
+from typer.testing import CliRunner
+
+from giusto import pipeline
+from giusto.cli.app import app
+from giusto.errors import SparkFailed
+from giusto.pipeline.output import Output
+from giusto.pipeline.result import result
+from giusto.pipeline.tables.catalog import TABLES
+
+pytestmark = pytest.mark.spark
+
+MS = 1_000_000
+
+
+def trace(folder: Path) -> Path:
+    """A trace folder with every kind of file and row: ten good records, one copied, one impossible."""
+    bound = {"bound_ns": 5 * MS, "deadline_ns": 4 * MS, "price": 2.0, "penalty": 1.0}
+    times = [
+        seen(n * MS, ingress=n * MS + 10, selected=n * MS + 30, egress=n * MS + 50, sequence=n, **bound)
+        for n in range(8)
+    ]
+    # 7 ms after it was sent, when 5 ms were promised.
+    times.append(seen(8 * MS, ingress=9 * MS, selected=14 * MS, egress=15 * MS, sequence=8, **bound))
+    lost = seen(
+        9 * MS, ingress=9 * MS + 10, sequence=9, outcome="policed", subscriber=None, subscription=None
+    )
+    impossible = seen(20 * MS, ingress=21 * MS, selected=20 * MS, egress=22 * MS, sequence=10, **bound)
+    first = write(
+        folder / "records" / "hub-1-00000001.parquet",
+        [*times, lost, impossible, times[0]],
+        run="r",
+        node="hub",
+        sequence=1,
+    )
+    ends = [at_subscriber(n * MS, n * MS + 100, sequence=n) for n in range(4)]
+    write(folder / "records" / "nurse-1-00000001.parquet", ends, run="r", node="nurse", sequence=1)
+    shutil.copy(first, first.with_name("hub-1-copy.parquet"))
+    whole = first.read_bytes()
+    first.with_name("hub-1-00000002.parquet").write_bytes(whole[: len(whole) // 2])
+    (folder / "manifest").mkdir()
+    (folder / "manifest" / "hub-1.jsonl").write_text(
+        '{"event": "dropped", "rows": 3, "reason": "ring"}\n{"event": "dropped", "rows": 2, "reason": "ri'
+    )
+    return folder
+
+
+def rows(out: Path, name: str) -> list[str]:
+    """The rows of a table, in an order of their own."""
+    return sorted(map(repr, pq.read_table(out / name).to_pylist()))
+
+
+def everything(out: Path) -> dict[str, list[str]]:
+    """All tables."""
+    return {name: rows(out, name) for name in ("deliveries", *(table.name for table in TABLES))}
+
+
+def lasting(kept: dict[str, Any]) -> dict[str, Any]:
+    """A verdict without what the time of day has to do with."""
+    return {name: value for name, value in kept.items() if name not in ("started", "seconds")}
+
+
+def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None:
+    folder = trace(tmp_path / "trace")
+    looks: list[str] = []
+    done = pipeline.run(folder, watch=lambda seen: looks.append(seen.stage))
+    verdict = done.verdict
+    assert (verdict.verdict, verdict.violations, verdict.contracts) == ("violated", 1, 1)
+    assert verdict.largest_ratio == pytest.approx(7 / 5)
+    assert (verdict.runs, verdict.misses, verdict.losses) == (["r"], 1, {"policed": 1})
+    # 9 deliveries, 4 of them seen by the subscriber too; the message that was policed is one more.
+    assert (verdict.deliveries, verdict.used, verdict.duplicates) == (10, 14, 1)
+    assert verdict.quarantined == {"duplicate file": 12, "order": 1, "truncated": 0}
+    assert verdict.quarantined_files == {"duplicate file": 1, "truncated": 1}
+    assert verdict.records == verdict.used + verdict.duplicates + sum(verdict.quarantined.values())
+    assert verdict.dropped == {"ring": 3}
+    assert looks == ["records", "deliveries", *looks[2:-1], "verdict"]
+    assert set(looks[2:-1]) == {table.name for table in TABLES}
+
+    out = folder / "tables"
+    assert done.table("violations").column("over_ns").to_pylist() == [2 * MS]
+    assert done.frame("violations").count() == 1
+    assert {row["reason"] for row in pq.read_table(out / "quarantine" / "rows").to_pylist()} == {"order"}
+    names = pq.read_table(out / "quarantine" / "files.parquet").column("file").to_pylist()
+    assert names == ["hub-1-00000002.parquet", "hub-1-copy.parquet"]
+    assert result(out).verdict == verdict
+    assert [path.name for path in out.iterdir() if path.name.startswith(".")] == [".lock"]
+    before, kept = everything(out), json.loads((out / "verdict.json").read_text())
+
+    # Again, by the command: nothing changes but the time it took.
+    again = CliRunner().invoke(app, ["pipeline", "run", "--records", str(folder), "--json", "--strict"])
+    assert again.exit_code == 1
+    printed = json.loads(again.stdout)
+    assert printed.pop("out") == str(out)
+    assert lasting(printed) == lasting(kept) == lasting(json.loads((out / "verdict.json").read_text()))
+    assert everything(out) == before
+
+
+def test_records_that_are_no_trace_folder_and_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    empty = pipeline.run(tmp_path).verdict
+    assert (empty.records, empty.deliveries, empty.verdict, empty.largest_ratio) == (
+        0,
+        0,
+        "no contracts",
+        None,
+    )
+
+    file = write(tmp_path / "run.parquet", [seen(1, ingress=2, selected=3, egress=4)])
+    done = CliRunner().invoke(
+        app, ["pipeline", "run", "--records", str(file), "--out", str(tmp_path / "out")]
+    )
+    assert done.exit_code == 0, done.output
+    assert "no contracts: nothing was promised" in done.stdout
+    assert f"giusto report {tmp_path / 'out'}" in done.stderr
+
+
+def test_a_failure_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path / "run.parquet", [seen(1, ingress=2, selected=3, egress=4)])
+    done = pipeline.run(file)
+    before = everything(done.out)
+    # A page in the middle of the file is overwritten: its footer is as good as ever.
+    damaged = bytearray(file.read_bytes())
+    damaged[4:60] = bytes(56)
+    file.write_bytes(damaged)
+    with pytest.raises(SparkFailed, match="the tables are as they were before"):
+        pipeline.run(file)
+    assert everything(done.out) == before
+    with Output(done.out).writing():
+        assert list(done.out.glob(".new-*/*")) == []

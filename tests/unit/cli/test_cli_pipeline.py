@@ -1,0 +1,93 @@
+"""What `giusto pipeline run` says: the line while it runs, the verdict, and what it refuses at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from giusto.cli.app import app
+from giusto.cli.pipeline.progress import line
+from giusto.cli.pipeline.run import until_told
+from giusto.cli.pipeline.table import rows
+from giusto.pipeline.progress import Progress
+from giusto.pipeline.verdict import Counts, judged
+
+AUDIT = {"violations": 0, "uncertain": 0, "misses": 0, "largest_ratio": 0.113}
+
+
+def test_the_line_of_a_batch_has_the_stage_and_that_of_a_stream_what_waits() -> None:
+    assert line(Progress("losses", 5, 9, rows=1_204_332)) == "5 of 9 losses, 1,204,332 records"
+    seen = Progress("reading", rows=5_000, seconds=2.0, pending_rows=80, pending_bytes=1_500_000, late_rows=3)
+    assert line(seen) == "reading, 5,000 records, 2,500/s, 80 wait (1.5 MB), 3 too late"
+
+
+def test_the_verdict_says_what_matters_first() -> None:
+    counts = Counts(
+        records=20, used=15, duplicates=1, quarantined={"order": 4}, quarantined_files={"foreign": 1}
+    )
+    losses = [{"outcome": "policed", "count": 2}]
+    said = dict(rows(judged(counts, 15, [AUDIT], losses, ["r"], dropped={"ring": 9})))
+    assert said == {
+        "verdict": "held: no delivery was later than its bound",
+        "deliveries": "15 of 20 records",
+        "contracts": "1, largest observed/bound 11.3%",
+        "lost": "2 policed",
+        "left out": "1 duplicates, 4 order, 1 files (foreign)",
+        "not traced": "9 ring",
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"violations": 3}, "violated: 3 deliveries were later than their bound"),
+        ({"uncertain": 2}, "held as far as the clocks tell: 2 deliveries are within their error"),
+    ],
+)
+def test_the_verdict_in_a_sentence(found: dict[str, int], said: str) -> None:
+    verdict = judged(Counts(), 9, [{**AUDIT, **found}], [], [], dropped={})
+    assert rows(verdict)[0] == ("verdict", said)
+
+
+def test_rows_that_came_too_late_are_no_secret() -> None:
+    counts = Counts(records=9, quarantined={"late": 4}, pending=3)
+    said = dict(rows(judged(counts, 5, [AUDIT], [], [], dropped={}, complete=False)))
+    assert said["not complete"] == "4 records came too late: give a longer --delay, or run with --once"
+    assert said["waiting"] == "3 records of slices that have not ended"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--records = nothing: expected the folder that a broker traces to, or a file of records"),
+        (["--records", "nowhere"], "--records = nowhere: expected a trace folder"),
+        (["--records", ".", "--conf", "x=1"], "--conf = x=1: expected spark.NAME=VALUE"),
+        (["--records", ".", "--window", "soon"], "--window = soon: expected a duration"),
+        (["--records", ".", "--stream", "--once"], "--stream = also --once: expected one of them"),
+        (["--records", ".", "--stream", "--delay", "x"], "--delay = x: expected a duration"),
+        (["--records", ".", "--master", "moon"], "--master = moon: expected local[*]"),
+    ],
+)
+def test_a_wrong_call_is_refused_before_spark_starts(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["pipeline", "run", *words])
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_stream_and_a_second_one_does_what_it_did_before(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with until_told() as ended:
+        assert signal.getsignal(number) != before
+        os.kill(os.getpid(), number)
+        assert ended.wait(60)
+        assert signal.getsignal(number) == before
+    assert signal.getsignal(number) == before

@@ -1,0 +1,110 @@
+"""Files on their way into a stream: each once, the oldest rows first, and remembered after a crash."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from giusto.pipeline.streaming import intake
+from giusto.pipeline.streaming.intake import Intake
+from giusto.pipeline.tables.files import COLUMNS, TRACE_KEY, VERSION_KEY
+
+KINDS = {
+    "string": pa.string(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "byte": pa.int8(),
+    "double": pa.float64(),
+}
+SCHEMA = pa.schema([(name, KINDS[kind]) for name, kind in COLUMNS.items()])
+
+
+def write(folder: Path, number: int, sent_ns: list[int]) -> Path:
+    """A record file, of which the times matter."""
+    said = json.dumps({"run": "r", "node": "hub", "sequence": number, "wall_offset_ns": 7}).encode()
+    rows = [dict.fromkeys(COLUMNS) | {"t_sent_ns": each} for each in sent_ns]
+    path = folder / "records" / f"hub-{number:08}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metadata = {VERSION_KEY: b"2", TRACE_KEY: said}
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA.with_metadata(metadata)), path)
+    return path
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Intake:
+    return Intake(tmp_path / "trace", tmp_path / "stream")
+
+
+def inside(door: Intake) -> set[str]:
+    return {path.name for path in door.links.iterdir()}
+
+
+def test_files_are_let_in_once_and_bad_ones_are_remembered(door: Intake, tmp_path: Path) -> None:
+    first = write(door.records, 1, [5, 6])
+    assert door.take() == 1
+    shutil.copy(first, first.with_name("copy.parquet"))
+    first.with_name("half.parquet").write_bytes(first.read_bytes()[:100])
+    write(door.records, 2, [])
+    assert door.take() == 3
+    assert door.take() == 0
+    assert inside(door) == {first.name}
+    assert door.left_out == {"duplicate file": 2, "truncated": 0}
+
+    # Another process knows the same, and lets nothing in again.
+    again = Intake(door.records, tmp_path / "stream")
+    again.begin([], [])
+    assert again.take() == 0
+    assert (again.left_out, again.unread) == (door.left_out, {first.name})
+    assert [(file.rows, file.wall_offset_ns) for file in again.files([first.name])] == [(2, 7)]
+
+
+def test_a_file_stays_until_it_is_not_needed_whoever_removes_it_elsewhere(door: Intake) -> None:
+    path = write(door.records, 1, [5])
+    door.take()
+    path.unlink()
+    assert pq.read_table(door.files([path.name])[0].path).num_rows == 1
+    assert door.bytes([path.name]) > 0
+    door.remove([path.name])
+    assert inside(door) == set()
+
+
+def test_older_rows_go_first_and_the_others_wait_while_spark_is_busy(
+    door: Intake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "ROWS_AT_ONCE", 2)
+    write(door.records, 1, [900])
+    write(door.records, 2, [10, 700])
+    write(door.records, 3, [30])
+    assert door.take() == 2
+    assert inside(door) == {"hub-00000003.parquet", "hub-00000002.parquet"}
+    assert door.take() == 0
+    door.was_read(["hub-00000002.parquet", "hub-00000003.parquet"])
+    assert door.take() == 1
+
+
+def test_a_file_that_was_let_in_before_a_crash_but_not_written_down_is_let_in_once(door: Intake) -> None:
+    path = write(door.records, 1, [5])
+    door.take()
+    door.journal.unlink()
+    again = Intake(door.records, door.journal.parent)
+    (again.links / ".new-half").write_text("half")
+    path.unlink()
+    again.begin([], [])
+    assert again.take() == 0
+    assert inside(again) == again.unread == set(again.good) == {path.name}
+    assert Intake(door.records, door.journal.parent).good.keys() == again.good.keys()
+
+
+def test_files_on_another_file_system_are_copied(door: Intake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(intake.os, "link", refuse)
+    path = write(door.records, 1, [5])
+    door.take()
+    assert (door.links / path.name).read_bytes() == path.read_bytes()

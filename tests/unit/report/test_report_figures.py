@@ -1,0 +1,145 @@
+"""What is drawn agrees with what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import arrow, tables
+
+from giusto.pipeline.tables.histogram import bucket_of
+from giusto.report import shares
+from giusto.report.chart import HEIGHT, apart
+from giusto.report.latency import binned
+from giusto.report.scale import Linear, Log
+from giusto.report.series import Series, chosen, points, quantile
+from giusto.report.verdict import kind, sentence
+from giusto.report.wording import listed, number, percent, rounded
+
+spans_ns = st.integers(1, 2**56)
+
+
+@given(st.lists(spans_ns, min_size=1, max_size=200))
+def test_a_quantile_of_a_histogram_is_within_one_percent(values: list[int]) -> None:
+    counts = Counter(map(bucket_of, values))
+    for share in ((1, 2), (99, 100), (1, 1)):
+        exact = sorted(values)[math.ceil(len(values) * share[0] / share[1]) - 1]
+        assert abs(quantile(counts, share) - exact) <= exact / 100 + 1
+
+
+@given(st.dictionaries(st.integers(0, 3_600), st.integers(1, 10**9), max_size=50))
+def test_no_delivery_is_left_out_of_the_bars(counts: dict[int, int]) -> None:
+    assert sum(binned(counts).values()) == sum(counts.values())
+
+
+@given(spans_ns, spans_ns, spans_ns)
+def test_axes_keep_order_and_write_a_few_values_that_lie_on_them(a: int, b: int, c: int) -> None:
+    low, middle, high = sorted((a, b, c))
+    top = 2 * high
+    for scale in (Log(low, top, 0, 300), Linear(low, top, 0, 300)):
+        assert 0 == scale.at(low) <= scale.at(middle) <= scale.at(top) == 300
+        ticks = scale.ticks()
+        assert 1 <= len(ticks) <= 9
+        assert all(low <= tick <= top for tick in ticks)
+
+
+@given(st.lists(st.floats(0, HEIGHT - 40), min_size=1, max_size=4))
+def test_labels_keep_their_order_and_do_not_touch(heights: list[float]) -> None:
+    placed = apart(heights)
+    order = sorted(range(len(heights)), key=lambda index: heights[index])
+    for above, below in pairwise(order):
+        assert placed[below] - placed[above] > 10.9
+
+
+def test_the_worst_subscriptions_come_first_and_windows_stay_with_them() -> None:
+    found, total = chosen(arrow(tables(6)["topic_latency"]), most=3)
+    assert total == 4
+    assert [series.row["topic"] for series in found] == ["ward/3/alarm", "ward/3/infusion", "ward/3/vitals"]
+    for series in found:
+        assert len(series.windows) == 6
+        assert sum(series.histogram.values()) == series.row["count"] == 2_400
+        assert series.row["max_ns"] == max(window["max_ns"] for window in series.windows)
+
+
+def test_a_subscription_without_a_number_or_a_name_is_one_of_its_own() -> None:
+    rows = tables(2)["topic_latency"]
+    nameless = [{**row, "subscriber": None, "subscription": None} for row in rows]
+    found, total = chosen(arrow(rows + nameless), most=99)
+    assert total == 8
+    assert all(len(series.windows) == 2 for series in found)
+
+
+def test_many_windows_become_few_points_that_lose_no_peak() -> None:
+    found, _ = chosen(arrow(tables(40)["topic_latency"]), most=1)
+    few = points(found[0], most=7)
+    assert len(few) == 7
+    assert max(point.max_ns for point in few) == found[0].row["max_ns"]
+    whole = points(Series(found[0].row, found[0].windows), most=1)[0]
+    assert whole.p99_ns == pytest.approx(quantile(found[0].histogram, (99, 100)))
+
+
+def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
+    common = {
+        "run": None,
+        "node": "b",
+        "topic": "t",
+        "client": "c",
+        "allotted_topic": 0.5,
+        "allotted_client": 0.25,
+    }
+    rows = [
+        {**common, "window_start_ns": 0, "served": 30, "share": 0.3, "backlogged": True},  # 30 of 100
+        {**common, "window_start_ns": 1, "served": 10, "share": 0.05, "backlogged": True},  # 10 of 200
+        {**common, "window_start_ns": 2, "served": 90, "share": 0.9, "backlogged": False},  # does not count
+    ]
+    flow = shares.summed(rows)[0]
+    assert flow["share"] == pytest.approx(40 / 300)
+    assert (flow["served"], flow["allotted"], flow["backlogged"], flow["windows"]) == (130, 0.25, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("found", "said", "words"),
+    [
+        ({"contracts": 2, "violations": 0, "deliveries": 1, "misses": 3, "largest_ratio": 0.113}, "held",
+         "1 delivery under 2 contracts, 0 violations; largest observed/bound 11.3 %; 3 deadlines missed."),
+        ({"contracts": 1, "violations": 1, "uncertain": 4, "deliveries": 9, "largest_ratio": 1.5}, "violated",
+         "9 deliveries under 1 contract, 1 violation, 4 uncertain; largest observed/bound 150 %."),
+        ({"contracts": 1, "uncertain": 4, "deliveries": 9, "largest_ratio": 1.0001}, "uncertain",
+         "4 of 9 deliveries were over their bound, by less than the clocks may be apart; "
+         "1 contract, 0 violations; largest observed/bound 100.010 %."),
+        ({"contracts": 1, "deliveries": 9, "misses": 1, "largest_ratio": None}, "unpromised",
+         "9 deliveries under 1 contract with a deadline and without a bound; 1 deadline missed."),
+        ({"deliveries": 9}, "unpromised",
+         "9 deliveries, none of them under a contract, so there was no bound to break."),
+    ],
+)  # fmt: skip
+def test_the_verdict_reads_as_a_sentence(found: dict[str, float], said: str, words: str) -> None:
+    assert (kind(found), sentence(found)) == (said, words)
+
+
+def test_numbers_read_well() -> None:
+    shares = [percent(share) for share in (0, 1e-9, 0.00042, 0.113, 0.99999, 1, 1.00001, 12.5, None)]
+    assert shares == [
+        "0 %",
+        "< 0.001 %",
+        "0.042 %",
+        "11.3 %",
+        "99.999 %",
+        "100 %",
+        "100.001 %",
+        "1,250 %",
+        "–",
+    ]
+    assert [rounded(each) for each in (0, 7, 1_234_567, 20_000_000, None)] == [
+        "0 s",
+        "7 ns",
+        "1.23 ms",
+        "20 ms",
+        "–",
+    ]
+    assert [number(each) for each in (0, 1.5, 12_345.6789, None)] == ["0", "1.5", "12,345.679", "–"]
+    assert [listed(["a", "b", "c"][:size]) for size in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
