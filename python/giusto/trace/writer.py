@@ -78,15 +78,15 @@ class TraceWriter:
         self._stopping.set()
         if self._thread.ident is not None and self._thread is not threading.current_thread():
             self._thread.join()
+        self._disk.shutdown()
         while self.turn():
             pass
         self._end_file()
-        self._disk.submit(self._shelf.close)
-        self._disk.shutdown()
+        self._shelf.close()
 
     def state(self, facts: dict[str, Any]) -> None:
         """Keep what the records alone do not say; what is as before is not written again."""
-        self._disk.submit(self._shelf.state, facts)
+        self._let_disk(self._shelf.state, facts)
 
     def drop(self, rows: int) -> None:
         """Say that so many records found no room before they came here."""
@@ -112,7 +112,7 @@ class TraceWriter:
         self._write_due(now)
         if now >= self._flush_at_ns:
             self._flush_at_ns = now + FLUSH_NS
-            self._disk.submit(self._shelf.manifest.flush)
+            self._let_disk(self._shelf.manifest.flush)
         return rows
 
     def _gather(self, batch: _core.Batch, now: int) -> None:
@@ -181,7 +181,14 @@ class TraceWriter:
             self._file = file
             self._give_up(0, error)
             return
-        self._disk.submit(self._shelf.finish, file.path, facts)
+        self._let_disk(self._shelf.finish, file.path, facts)
+
+    def _let_disk(self, work: Callable[..., object], *arguments: object) -> None:
+        """Have the disk's thread do something; at the end, when there is none any more, it is done here."""
+        try:
+            self._disk.submit(work, *arguments)
+        except RuntimeError:
+            work(*arguments)
 
     def _steady_offset_ns(self) -> int:
         """The same in all files, unless the time of day was set: who reads them groups them by it."""
