@@ -21,6 +21,7 @@ from giusto.retain.log import Bounds, Log
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
+from giusto.steward.models import Models
 from giusto.steward.records import RecordFiles
 from giusto.steward.sink import Sink
 
@@ -32,8 +33,9 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
+    listening = [Models()] if config.models.listen else []
     traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
-    return [*retaining(config.retain), *traced]
+    return [*listening, *retaining(config.retain), *traced]
 
 
 def retaining(retain: Retain) -> list[Duty]:

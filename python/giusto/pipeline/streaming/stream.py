@@ -35,6 +35,10 @@ STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
 PRESENTING = 0.25
 
 
+class Ending(Exception):
+    """The stream ends; a micro-batch that begins now is for the next time."""
+
+
 @dataclass(slots=True)
 class Stream:
     """Reads `records` as they come, and keeps the tables in `out` up to date until it is ended."""
@@ -48,6 +52,7 @@ class Stream:
     refresh_s: float = 10.0
     watch: Watch | None = None
     failure: BaseException | None = None
+    is_ending: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     presented: int = -1
     presented_s: float = 0.0
@@ -75,7 +80,7 @@ class Stream:
                     self.turn(query, batches)
                     ended.wait(self.every_s)
                 with self.lock:  # not in the middle of a micro-batch
-                    query.stop()
+                    self.is_ending = True
             finally:
                 query.stop()
             return self.present(batches)
@@ -97,6 +102,8 @@ class Stream:
 
         def do(frame: DataFrame, number: int) -> None:
             with self.lock:
+                if self.is_ending:  # Spark must not take it for done
+                    raise Ending
                 try:
                     batches.do(frame, number, self.query_id())
                 except BaseException as error:
