@@ -81,6 +81,11 @@ class Steward:
         """What whoever started the broker should know."""
         return [said for duty in self.duties for said in duty.remarks]
 
+    @property
+    def logs(self) -> dict[str, Log]:
+        """What is kept, by pattern."""
+        return {duty.log.pattern: duty.log for duty in self.duties if isinstance(duty, Keeper)}
+
     def start(self) -> None:
         """Begin all duties, or none."""
         try:
