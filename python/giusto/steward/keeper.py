@@ -122,7 +122,7 @@ class Keeper:
         self.log.close()
 
     def _read(self) -> None:
-        """Take what comes until the end, and then what is under way; `None` is the end for the other thread."""
+        """Take what comes until the end, and then what is under way; `None` ends the other thread."""
         assert self._subscription is not None
         while not self._ending.is_set():
             self._take(self._subscription)
