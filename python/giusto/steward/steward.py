@@ -18,6 +18,7 @@ from giusto.config import BrokerConfig
 from giusto.config.broker import Retain
 from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
+from giusto.steward.claim import Claim
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
@@ -46,8 +47,9 @@ def retaining(retain: Retain) -> list[Duty]:
         raise NotInstalled("the Python package pyarrow, for retained topics", 'pip install "giusto[spark]"')
     folder = Path(retain.folder)
     try:
+        claim = Claim(folder)
         keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
-        return [*keepers, Desk(keepers), Sink(folder / "sink")]
+        return [*keepers, Sink(folder / "sink"), Desk(keepers, claim)]
     except OSError as error:
         expected = f"a folder that can be written to: {error.strerror}"
         raise InvalidInput("retain.folder", retain.folder, expected) from None

@@ -147,6 +147,16 @@ def test_a_broker_without_settings_keeps_nothing() -> None:
         Retain(patterns=("a",))
 
 
+def test_a_folder_belongs_to_one_broker_at_a_time(tmp_path: Path) -> None:
+    config = BrokerConfig(retain=Retain(folder=str(tmp_path)))
+    with (
+        serving(tmp_path, "a"),
+        pytest.raises(InvalidInput, match="a folder of its own: another broker uses this one"),
+    ):
+        duties(config)
+    assert "desk" in {duty.name for duty in duties(config)}
+
+
 def test_no_two_patterns_share_a_folder() -> None:
     patterns = ["a/#", "a/+", "a_#", "A/#", "a" * 100, "a" * 101, "ü"]
     assert len({folder_name(pattern) for pattern in patterns}) == len(patterns)
