@@ -10,7 +10,6 @@ import pytest
 from retaining import Retaining, log_of, publish, wait_for
 
 import giusto
-from giusto.pipeline.source import GiustoDataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +31,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retaining]:
 @pytest.fixture(scope="module")
 def giusto_spark(spark: SparkSession) -> SparkSession:
     """The session, which knows the format."""
+    from giusto.pipeline.source import GiustoDataSource
+
     spark.dataSource.register(GiustoDataSource)
     return spark
 
