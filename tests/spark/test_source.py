@@ -10,7 +10,6 @@ import pytest
 from retaining import Retaining, log_of, publish, wait_for
 
 import giusto
-from giusto.pipeline.source import GiustoDataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,13 +22,17 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retaining]:
     """One broker for the tests of this module; every test has topics of its own."""
-    with Retaining(tmp_path_factory.mktemp("retained"), patterns="ward/#,lab/#,copy/#,small/#") as process:
+    with Retaining(
+        tmp_path_factory.mktemp("retained"), patterns="ward/#,lab/#,steps/#,copy/#,small/#"
+    ) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
 def giusto_spark(spark: SparkSession) -> SparkSession:
     """The session, which knows the format."""
+    from giusto.pipeline.source import GiustoDataSource
+
     spark.dataSource.register(GiustoDataSource)
     return spark
 
@@ -106,21 +109,23 @@ def test_a_stream_goes_on_where_it_stopped(
     giusto_spark: SparkSession, broker: Retaining, tmp_path: Path
 ) -> None:
     out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
-    publish(broker.address, "ward/s", numbers(0, 1_000))
-    rows = stream(giusto_spark, broker, "ward/s", maxRowsPerTrigger=6_000)
+    publish(broker.address, "steps/s", numbers(0, 1_000))
+    rows = stream(giusto_spark, broker, "steps/s", maxRowsPerTrigger=600)
     assert sorted(drained(rows, out, checkpoint), key=int) == numbers(0, 1_000)
-    assert len(list((checkpoint / "offsets").glob("[0-9]*"))) > 1, "no more than 6,000 rows at a time"
-    publish(broker.address, "ward/s", numbers(1_000, 1_500))
+    assert len(list((checkpoint / "offsets").glob("[0-9]*"))) > 1, "no more than 600 rows at a time"
+    publish(broker.address, "steps/s", numbers(1_000, 1_500))
     assert sorted(drained(rows, out, checkpoint), key=int) == numbers(0, 1_500)
     with giusto.connect(broker.address) as bus:
-        log = log_of(bus, "ward/s")
+        log = log_of(bus, "steps/s")
     assert 0 < max(log.cursors.values()) <= log.head
-    with pytest.raises(Exception, match="checkpoint = of a query on ward/s"):
+    with pytest.raises(Exception, match="checkpoint = of a query on steps/s"):
         drained(stream(giusto_spark, broker, "ward/1"), out, checkpoint)
 
 
 def test_what_is_not_retained_is_said(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"elsewhere/#: not retained: the broker keeps ward/#, lab/#"):
+    with pytest.raises(
+        Exception, match=r"elsewhere/#: not retained: the broker keeps ward/#, lab/#, steps/#"
+    ):
         read(giusto_spark, broker, "elsewhere/#").collect()
     with pytest.raises(Exception, match="volatile=true reads topics as they are, at most once"):
         drained(stream(giusto_spark, broker, "elsewhere/a"), tmp_path / "out", tmp_path / "checkpoint")

@@ -18,6 +18,7 @@ from giusto.config import BrokerConfig
 from giusto.config.broker import Retain
 from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
+from giusto.steward.claim import Claim
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
@@ -33,7 +34,7 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
-    listening: list[Duty] = [Models()] if config.models.listen else []
+    listening = [Models()] if config.models.listen else []
     traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
     return [*listening, *retaining(config.retain), *traced]
 
@@ -46,8 +47,9 @@ def retaining(retain: Retain) -> list[Duty]:
         raise NotInstalled("the Python package pyarrow, for retained topics", 'pip install "giusto[spark]"')
     folder = Path(retain.folder)
     try:
+        claim = Claim(folder)
         keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
-        return [*keepers, Desk(keepers), Sink(folder / "sink")]
+        return [*keepers, Sink(folder / "sink"), Desk(keepers, claim)]
     except OSError as error:
         expected = f"a folder that can be written to: {error.strerror}"
         raise InvalidInput("retain.folder", retain.folder, expected) from None
@@ -80,6 +82,11 @@ class Steward:
     def remarks(self) -> list[str]:
         """What whoever started the broker should know."""
         return [said for duty in self.duties for said in duty.remarks]
+
+    @property
+    def logs(self) -> dict[str, Log]:
+        """What is kept, by pattern."""
+        return {duty.log.pattern: duty.log for duty in self.duties if isinstance(duty, Keeper)}
 
     def start(self) -> None:
         """Begin all duties, or none."""

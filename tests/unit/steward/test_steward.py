@@ -141,10 +141,20 @@ def test_an_epoch_goes_out_once_for_a_query(tmp_path: Path) -> None:
         assert ask(bus, "$giusto/sink/commit", again, Published) == Published(0, again=True)
 
 
-def test_a_broker_without_settings_has_no_steward() -> None:
-    assert duties(BrokerConfig()) == []
+def test_a_broker_without_settings_keeps_nothing() -> None:
+    assert not {duty.name for duty in duties(BrokerConfig())} & {"keeper", "desk", "sink", "records"}
     with pytest.raises(InvalidInput, match=r"retain\.patterns = a: expected retain\.folder beside it"):
         Retain(patterns=("a",))
+
+
+def test_a_folder_belongs_to_one_broker_at_a_time(tmp_path: Path) -> None:
+    config = BrokerConfig(retain=Retain(folder=str(tmp_path)))
+    with (
+        serving(tmp_path, "a"),
+        pytest.raises(InvalidInput, match="a folder of its own: another broker uses this one"),
+    ):
+        duties(config)
+    assert "desk" in {duty.name for duty in duties(config)}
 
 
 def test_no_two_patterns_share_a_folder() -> None:
