@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 GOOD = seen(100, ingress=110, selected=130, egress=150)
-DAY_NS = 24 * 3600 * 10**9
+SECOND_NS = 10**9
+DAY_NS = 24 * 3600 * SECOND_NS
 
 
 def trace_folder(folder: Path) -> dict[str, str]:
@@ -103,7 +104,7 @@ BAD: dict[str, list[dict[str, Any]]] = {
         seen(100, ingress=110, selected=130, egress=150, received=151 + DAY_NS),
     ],
     "order": [
-        seen(100, ingress=99),
+        seen(2 * SECOND_NS, ingress=SECOND_NS - 1),
         seen(100, ingress=110, selected=109),
         seen(100, ingress=110, selected=130, egress=129),
         seen(100, ingress=110, selected=130, egress=150, received=149),
@@ -114,6 +115,8 @@ FINE = [
     GOOD,
     seen(100, ingress=100, selected=100, egress=100, received=100),
     seen(100, ingress=91, selected=130, egress=150, received=141, clock_error_ns=10),
+    # Sent while the broker was in a turn for which it had looked at the clock before.
+    seen(SECOND_NS, ingress=SECOND_NS - 20_000, selected=SECOND_NS - 20_000, egress=SECOND_NS + 5),
     seen(0, ingress=0, outcome="policed", subscriber=None, subscription=None),
     {**GOOD, "run": None, "node": None, "topic": None, "publisher": None},
     # The wire's number has 64 bits without a sign, and is kept bit for bit.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LATEST_NS = 1 << 62
 # Nothing waits longer: an instant that is farther from when the message was sent is of another clock.
 LONGEST_NS = 24 * 3600 * 1_000_000_000
+# A broker reads its clock once per turn. What was sent while it stood still in one seems to have come before.
+STANDSTILL_NS = 1_000_000_000
 NEEDED = (
     "hop",
     "sequence",
@@ -148,7 +150,7 @@ def is_out_of_order() -> Column:
     error = fn.col("clock_error_ns")
     return any_of(
         [
-            fn.try_add(ingress, error) < sent,
+            fn.try_add(fn.try_add(ingress, error), fn.lit(STANDSTILL_NS)) < sent,
             selected < ingress,
             egress < ingress,
             egress < selected,
