@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from tests.spark.records import frame, plain, random_rows
 
 from giusto.errors import InvalidInput
 from giusto.pipeline.tables import silver
-from giusto.pipeline.tables.catalog import TABLES, table
+from giusto.pipeline.tables.catalog import table
 from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+EXACT = ("topic_latency", "contract_audit", "violations", "earnings", "losses")
 SLICES = 6
 MESSAGES = 400
 FACTS = "run string, node string, at_ns long, wall_offset_ns long, input string, output string, \
@@ -43,7 +43,8 @@ def part(spark: SparkSession, arrow: tuple[pa.Table, pa.Table], slices: range) -
     return Inputs(deliveries, hops, spark.createDataFrame(facts, FACTS))
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+# Those of models have tests of their own: some of their sums are rounded.
+@pytest.mark.parametrize("table", map(table, EXACT), ids=EXACT)
 def test_parts_merge_to_the_sums_of_the_whole(
     spark: SparkSession, arrow: tuple[pa.Table, pa.Table], seed: int, table: Table
 ) -> None:
@@ -53,17 +54,8 @@ def test_parts_merge_to_the_sums_of_the_whole(
     two = table.merge(partials[0].unionByName(partials[1]))
     merged = plain(table.merge(two.unionByName(partials[2])))
     whole = plain(table.merge(table.partial(part(spark, arrow, range(SLICES)))))
-    assert len(merged) == len(whole) > 0
-    for ours, theirs in zip(merged, whole, strict=True):
-        assert ours.keys() == theirs.keys()
-        assert [name for name in ours if not is_same(ours[name], theirs[name])] == []
-
-
-def is_same(one: object, other: object) -> bool:
-    """Whether two values are equal; of sums that were rounded the last digits may differ."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-6)
-    return one == other
+    assert merged == whole
+    assert merged
 
 
 def test_a_table_that_does_not_exist_is_refused_with_those_that_do() -> None:
