@@ -44,7 +44,7 @@ def part(spark: SparkSession, arrow: tuple[pa.Table, pa.Table], slices: range) -
 
 
 # Those of models have tests of their own: some of their sums are rounded.
-@pytest.mark.parametrize("table", map(table, EXACT), ids=EXACT)
+@pytest.mark.parametrize("table", [table(name) for name in EXACT], ids=EXACT)
 def test_parts_merge_to_the_sums_of_the_whole(
     spark: SparkSession, arrow: tuple[pa.Table, pa.Table], seed: int, table: Table
 ) -> None:
