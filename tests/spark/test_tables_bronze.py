@@ -28,7 +28,7 @@ DAY_NS = 24 * 3600 * 10**9
 def trace_folder(folder: Path) -> dict[str, str]:
     """Files of all kinds; what is wrong with each."""
     records = folder / "records"
-    said = {"run": "r", "node": "hub", "wall_offset_ns": 5_000}
+    said = {"run": "r", "node": "hub", "wall_offset_ns": 5_000_123}
     write(records / "a-1.parquet", [GOOD, {**GOOD, "sequence": 1}], sequence=1, **said)
     write(records / "a-2.parquet", [{**GOOD, "sequence": 2}], sequence=2, **said)
     # From another place, without a word about itself.
@@ -75,7 +75,7 @@ def test_bad_files_are_named_with_a_reason_and_the_others_are_read(
     rows = plain(found.rows)
     assert len(rows) == sum(file.rows for file in found.files.good) == 6
     assert Counter((row["sequence"], row["subscription"], row["wall_offset_ns"]) for row in rows) == Counter(
-        [(0, 1, 5_000), (1, 1, 5_000), (2, 1, 5_000), (3, 1, None), (4, None, None), (0, 1, None)]
+        [(0, 1, 5_000_000), (1, 1, 5_000_000), (2, 1, 5_000_000), (3, 1, None), (4, None, None), (0, 1, None)]
     )
     assert found.quarantine.count() == 0
     by_file = {row["file"]: row for row in plain(bronze.quarantined_files(spark, found.files.bad))}

@@ -90,12 +90,17 @@ def raw(spark: SparkSession, files: tuple[RecordFile, ...]) -> DataFrame:
 
     by_offset: dict[int | None, list[str]] = {}
     for file in files:
-        by_offset.setdefault(file.wall_offset_ns, []).append(str(file.path))
+        by_offset.setdefault(whole_ms(file.wall_offset_ns), []).append(str(file.path))
     found = None
     for offset, paths in by_offset.items():
         part = spark.read.schema(schema()).parquet(*paths).withColumn(WALL, fn.lit(offset).cast("long"))
         found = part if found is None else found.unionAll(part)
     return empty(spark) if found is None else found
+
+
+def whole_ms(offset_ns: int | None) -> int | None:
+    """An offset as far as it is sure: each file has measured it anew, and each other one is another scan."""
+    return None if offset_ns is None else offset_ns - offset_ns % 1_000_000
 
 
 def empty(spark: SparkSession) -> DataFrame:
