@@ -112,7 +112,7 @@ def test_a_stream_has_the_tables_of_a_batch_and_says_what_came_too_late(tmp_path
     course = Course(
         lambda: len(trace_file(folder, 1, 0)), lambda: len(trace_file(folder, 2, 8)), more, too_late
     )
-    options: dict[str, Any] = {"every": "50ms", "refresh": "1h", "delay": "5s"}
+    options: dict[str, Any] = {"every": "500ms", "refresh": "1h", "delay": "5s"}
     streamed = pipeline.stream(folder, out, ended=course.ended, watch=course.watch, **options)
     verdict = streamed.verdict
     assert (verdict.quarantined, verdict.complete) == ({"late": 3, "order": 1, "truncated": 0}, False)
@@ -145,7 +145,7 @@ def test_a_stream_has_the_tables_of_a_batch_and_says_what_came_too_late(tmp_path
 def process(folder: Path, out: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """`giusto pipeline run --stream` in a process of its own."""
     words = ["--stream", "--records", str(folder), "--out", str(out), "--master", "local[2]", "--json"]
-    words += ["--every", "50ms", "--refresh", "0s", "--delay", "2s"]
+    words += ["--every", "300ms", "--refresh", "0s", "--delay", "2s"]
     words += [
         "--conf",
         "spark.driver.memory=1g",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MASTER = "local[*]"
 MASTERS = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*\d+)?\])?|(spark|k8s)://\S+|yarn")
 LOG = "jvm.log"
+# Longer, and the name of a socket in it would be longer than systems allow: 103 bytes.
+SOCKET_FOLDER = 55
 JVM_OPTIONS = "-XX:+UseParallelGC -XX:-UsePerfData -Dlog4j2.configurationFile={log} -Djava.io.tmpdir={folder}"
 LOG_SETTINGS = """\
 status = error
@@ -153,7 +155,7 @@ def defaults(master: str, folder: Path) -> dict[str, str]:
     found = {
         "spark.driver.defaultJavaOptions": JVM_OPTIONS.format(log=log, folder=folder),
         "spark.local.dir": str(folder),
-        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.enabled": str(len(str(folder)) <= SOCKET_FOLDER).lower(),
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.caseSensitive": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",

@@ -1,0 +1,61 @@
+"""Record files of a broker that traces, brought over the bus: each whole and once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from giusto.broker import Broker
+from giusto.config import BrokerConfig
+from giusto.errors import NotRetained, Unreachable
+from giusto.pipeline.fetching import Fetching
+from giusto.steward import Steward
+from giusto.steward.records import RecordFiles
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",))) as running:
+        yield running
+
+
+def here(fetching: Fetching) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((fetching.folder / "records").iterdir())}
+
+
+def test_files_are_brought_once_and_not_again_when_they_are_known(broker: Broker, tmp_path: Path) -> None:
+    trace = tmp_path / "trace" / "records"
+    trace.mkdir(parents=True)
+    bodies = {"hub-1-00000001.parquet": bytes(3_000_000), "hub-1-00000002.parquet": b"x" * 10}
+    for name, body in bodies.items():
+        (trace / name).write_bytes(body)
+    (trace / ".hub-1-00000003.parquet.tmp").write_bytes(b"half")
+    with Steward(broker, also=[RecordFiles(tmp_path / "trace")]):
+        fetching = Fetching(broker.address, tmp_path / "out")
+        try:
+            assert fetching.bring() == 2
+            assert here(fetching) == bodies
+            assert fetching.bring() == 0
+            # A stream has second names of them, and needs these no more.
+            fetching.drop(bodies)
+            (trace / "hub-1-00000003.parquet").write_bytes(b"new")
+            assert fetching.bring(bodies) == 1
+            assert here(fetching) == {"hub-1-00000003.parquet": b"new"}
+        finally:
+            fetching.close()
+
+
+def test_a_broker_that_does_not_trace_says_what_to_do(broker: Broker, tmp_path: Path) -> None:
+    fetching = Fetching(broker.address, tmp_path)
+    try:
+        with pytest.raises(NotRetained, match="start that broker with --trace DIR"):
+            fetching.bring()
+    finally:
+        fetching.close()
+
+
+def test_no_broker_is_an_error_that_names_the_address(tmp_path: Path) -> None:
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9"):
+        Fetching("giusto://127.0.0.1:9", tmp_path).bring()
