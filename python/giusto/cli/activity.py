@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from msgspec.structs import asdict as asdict_of
+
 from giusto.contract import show_ns
 from giusto.protocol import ClientStatus, StatusIs, TopicStatus
 
@@ -50,7 +52,7 @@ class Activity:
     """One look at a broker, compared with the one before.
 
     `lost` are messages by reason since the start, also of topics that are gone; `refused` is what was turned
-    away before it was a message.
+    away before it was a message; `models` is what became of the newest models of what was measured.
     """
 
     run: str
@@ -61,6 +63,7 @@ class Activity:
     refused: dict[str, int]
     topics: list[TopicRow]
     clients: list[ClientRow]
+    models: list[dict[str, Any]]
 
     @property
     def apart(self) -> dict[str, dict[str, int]]:
@@ -85,7 +88,8 @@ def activity(now: StatusIs, before: StatusIs | None = None) -> Activity:
     clients.sort(key=lambda row: (-row.theta, row.client))
     refused = {what: count for what, count in now.refused.items() if count}
     lost = losses(now.totals)
-    return Activity(now.run, now.uptime_ns, now.input, now.output, lost, refused, topics, clients)
+    models = [asdict_of(one) for one in now.models]
+    return Activity(now.run, now.uptime_ns, now.input, now.output, lost, refused, topics, clients, models)
 
 
 def topic_row(now: TopicStatus, before: TopicStatus | None, seconds: float) -> TopicRow:
@@ -152,6 +156,12 @@ def client_cells(row: ClientRow) -> list[str]:
     theta = f"{100 * row.theta:.1f} %"
     sure = "–" if row.share is None else f"{100 * row.share:.1f} %"
     return [row.client, show_rate(row.rate_hz), theta, sure, str(row.waiting), show_losses(row.dropped)]
+
+
+def model_lines(seen: Activity, most: int = 5) -> list[str]:
+    """The newest models that changed something, or would have."""
+    news = [one for one in seen.models if one["decision"] != "kept"]
+    return [f"{one['subject']}: {one['decision']}, {one['reason']}" for one in news[-most:]]
 
 
 def show_rate(rate_hz: float) -> str:

@@ -17,7 +17,6 @@ from giusto.cli.options import Json
 from giusto.errors import InvalidInput
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from rich.table import Table
 
     from giusto.sim import Run, TopicFigures
@@ -48,7 +47,9 @@ def sim(
     ] = None,
     records: Annotated[
         Path | None,
-        typer.Option("--records", metavar="FILE", help="Keep the records: FILE.parquet or FILE.arrow."),
+        typer.Option(
+            "--records", metavar="PATH", help="Keep the records: a trace folder, FILE.parquet or FILE.arrow."
+        ),
     ] = None,
     json_output: Json = False,
 ) -> None:
@@ -71,7 +72,7 @@ def sim(
     if made.counters["unfinished"]:
         say(f"{made.counters['unfinished']:,} deliveries never ended, and are in no topic's figures")
     if records is not None:
-        WRITERS[records.suffix](made.records, records)
+        WRITERS[records.suffix](made, records)
         say(f"wrote {records}: {made.records.num_rows:,} records")
     if json_output:
         print(json.dumps(as_fields(made), indent=2, ensure_ascii=False))
@@ -93,31 +94,37 @@ def incomplete(made: Run) -> str:
 def require_writable(path: Path) -> None:
     """Refuse, before anything runs, a file that the records could not be written to."""
     if path.suffix not in WRITERS:
-        raise InvalidInput("--records", path, f"a name that ends with {' or '.join(WRITERS)}")
+        raise InvalidInput("--records", path, "a folder, or a name that ends with .parquet or .arrow")
     if not has_arrow():
         raise InvalidInput("--records", path, "pyarrow to write it: pip install pyarrow")
-    if path.is_dir():
+    if path.suffix and path.is_dir():
         raise InvalidInput("--records", path, "a file, and this is a folder")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InvalidInput("--records", path, "a file that can be written, in a folder that exists")
 
 
-def write_parquet(records: pa.Table, path: Path) -> None:
+def write_parquet(made: Run, path: Path) -> None:
     """As Parquet."""
     import pyarrow.parquet as pq
 
-    pq.write_table(records, path)
+    pq.write_table(made.records, path)
 
 
-def write_arrow(records: pa.Table, path: Path) -> None:
+def write_arrow(made: Run, path: Path) -> None:
     """As an Arrow file, which is read without being copied."""
     import pyarrow as pa
 
+    records = made.records
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, records.schema) as writer:
         writer.write_table(records)
 
 
-WRITERS = {".parquet": write_parquet, ".arrow": write_arrow}
+def write_folder(made: Run, path: Path) -> None:
+    """As a broker writes them."""
+    made.write_trace(path)
+
+
+WRITERS = {".parquet": write_parquet, ".arrow": write_arrow, "": write_folder}
 
 
 @contextmanager

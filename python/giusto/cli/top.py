@@ -49,7 +49,8 @@ def top(
 
     For each topic: publishers and subscribers, messages per second, delay within the broker (from arrival to
     departure, since it started), the largest bound and the tightest promise, and what was dropped by reason.
-    For each client: θ, its part of what the input stage served, and the part that it is sure of.
+    For each client: θ, its part of what the input stage served, and the part that it is sure of. Models
+    of what was measured have a line each, unless they change nothing.
     """
     from giusto.cli.activity import activity, as_fields
     from giusto.cli.terminal import columns, screen
@@ -82,14 +83,15 @@ def tables(seen: Activity, width: int) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from giusto.cli.activity import client_cells, show_losses, topic_cells
+    from giusto.cli.activity import client_cells, model_lines, show_losses, topic_cells
     from giusto.contract import show_ns
 
     head = f"run {seen.run[:8]}, up {show_ns(seen.uptime_ns)}, input {seen.input}, output {seen.output}"
     topics = table(*fitted(TOPIC_COLUMNS, [topic_cells(row) for row in seen.topics], width))
     clients = table(*fitted(CLIENT_COLUMNS, [client_cells(row) for row in seen.clients], width))
     lost = [Text(f"{what}: {show_losses(counts)}") for what, counts in seen.apart.items()]
-    return Group(Text(head), *lost, topics, clients)
+    models = [Text(line) for line in model_lines(seen)]
+    return Group(Text(head), *lost, *models, topics, clients)
 
 
 def fitted(

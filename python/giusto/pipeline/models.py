@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from giusto.client import connect
@@ -20,6 +21,7 @@ from giusto.models import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import SparkSession
 
 TABLES = ("link_model", "arrival_envelope", "quantum")
 """The gold tables that models come from."""
@@ -35,6 +37,21 @@ def publish(url: str, tables: Mapping[str, pa.Table]) -> list[Model]:
             publishers[topic_of(model)].publish(encode(model))
         bus.flush()
     return found
+
+
+def measured(
+    records: str | Path, names: Sequence[str] = TABLES, *, session: SparkSession | None = None
+) -> dict[str, pa.Table]:
+    """Some of TABLES, of a folder or file of records: what `publish` takes, without all the others."""
+    from giusto.pipeline.session import session as of_process
+    from giusto.pipeline.tables import bronze
+    from giusto.pipeline.tables.catalog import table
+    from giusto.pipeline.tables.silver import silver
+    from giusto.pipeline.tables.table import Inputs
+
+    found = silver(bronze.read(session or of_process(), records).rows)
+    inputs = Inputs(found.deliveries, found.hops)
+    return {name: table(name).of(inputs).toArrow() for name in names}
 
 
 def models(tables: Mapping[str, pa.Table]) -> Iterator[Model]:

@@ -6,8 +6,8 @@
     pipeline.json                                whose folder this is
     stream/                                      what a stream needs to go on
 
-A table is written under `.new` and exchanged with the one before. `.new` is nobody's: the next writer
-removes it.
+A table is written under `.new-…` and exchanged with the one before. What is under such a name is nobody's:
+the next writer removes it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import errno
 import fcntl
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,8 @@ class Output:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
+        # What was killed may be writing for a moment still: not where this process does.
+        self._token = secrets.token_hex(4)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -55,17 +58,18 @@ class Output:
                 raise InvalidInput(
                     "out", self.path, "a folder that no other pipeline writes just now"
                 ) from None
-            remove(self.path / NEW)
-            (self.path / NEW).mkdir()
+            for unfinished in self.path.glob(f"{NEW}-*"):
+                remove(unfinished)
+            self.new("").mkdir()
             write_json(self.path / MARK, {"format": FORMAT})
             yield
-            remove(self.path / NEW)
+            remove(self.new(""))
         finally:
             os.close(lock)
 
     def new(self, name: str) -> Path:
         """Where to write a table, before it is kept."""
-        return self.path / NEW / name
+        return self.path / f"{NEW}-{self._token}" / name
 
     def keep(self, name: str) -> None:
         """Let what was written take the place of the table before."""

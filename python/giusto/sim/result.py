@@ -158,15 +158,13 @@ class Run:
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write `records.parquet`, `run.json` and `scenario.toml` into a folder, new or not.
+        """Write the records as a trace, `run.json` and `scenario.toml` into a folder, new or not.
 
         A scenario with a policy written in Python has no TOML, and so no `scenario.toml`.
         """
-        import pyarrow.parquet as pq
-
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        pq.write_table(self.records, path / "records.parquet")
+        self.write_trace(path)
         said = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
         (path / "run.json").write_text(said + "\n", encoding="utf-8")
         try:
@@ -174,6 +172,13 @@ class Run:
         except InvalidInput:
             # One of an earlier run would be taken for that of this one.
             (path / "scenario.toml").unlink(missing_ok=True)
+
+    def write_trace(self, folder: str | Path) -> None:
+        """Write the records as a broker writes them: a trace folder."""
+        from giusto.sim.tracing import write_trace
+
+        dropped = self.counters["records_dropped"]
+        write_trace(Path(folder), self.scenario, self.seed, self.outcome.batches(), dropped)
 
     def __str__(self) -> str:
         counts = self.counters

@@ -48,6 +48,7 @@ class RecordFile:
             )
         except BaseException:
             self._sink.close()
+            path.unlink(missing_ok=True)
             raise
 
     def add(self, rows: pa.Table) -> None:

@@ -5,17 +5,17 @@ It may wait for the disk as long as that takes. The one who gathers records call
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from giusto.errors import InvalidInput
 from giusto.trace import layout
+from giusto.trace.facts import write_facts
 from giusto.trace.keeping import Kept, Limits, surplus
 from giusto.trace.manifest import Manifest, is_written
+from giusto.trace.settling import settle
 
 _log = logging.getLogger("giusto.trace")
 
@@ -65,7 +65,7 @@ class Shelf:
         """Give a complete file its name; if the disk does not take it, its rows are counted as dropped."""
         name = layout.records_name(self._prefix, facts.sequence)
         try:
-            size = _settle(path, self._records / name)
+            size = settle(path, self._records / name)
         except OSError as error:
             _log.warning("the disk did not take %s: %s", name, error)
             path.unlink(missing_ok=True)
@@ -107,15 +107,10 @@ class Shelf:
         plain = {key: value for key, value in facts.items() if key not in ("at_ns", "wall_offset_ns")}
         if plain == self._facts:
             return
-        name = layout.facts_name(self._prefix, self._facts_count + 1)
-        folder = self._folder / layout.FACTS
-        unfinished = folder / layout.unfinished_name(name)
         try:
-            unfinished.write_text(json.dumps(facts) + "\n", encoding="utf-8")
-            _settle(unfinished, folder / name)
+            write_facts(self._folder, facts, self._facts_count + 1)
         except OSError as error:
-            _log.warning("the disk did not take %s: %s", name, error)
-            unfinished.unlink(missing_ok=True)
+            _log.warning("the disk did not take the facts: %s", error)
             return
         self._facts = plain
         self._facts_count += 1
@@ -125,18 +120,6 @@ class Shelf:
         self.manifest.add("ended")
         self.manifest.flush()
         self.manifest.close()
-
-
-def _settle(path: Path, name: Path) -> int:
-    """Give a file its name once the disk has it; its size."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-        size = os.fstat(file).st_size
-    finally:
-        os.close(file)
-    path.rename(name)
-    return size
 
 
 def _rows_of(path: Path) -> int | None:

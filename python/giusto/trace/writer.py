@@ -45,13 +45,15 @@ class TraceWriter:
         node: str,
         run: str,
         clock: Callable[[], int] = time.monotonic_ns,
+        wall_offset: Callable[[], int] = wall_offset_ns,
     ) -> None:
         if options.folder is None:
             raise InvalidInput("trace.folder", None, "the folder that the files go to")
-        require_arrow()
+        load_arrow()
         self._options = options
         self._drain = drain
         self._clock = clock
+        self._wall_offset = wall_offset
         self._shelf = Shelf(Path(options.folder), node, run, options.limits)
         self._waiting: list[_core.Batch] = []
         self._waiting_rows = 0
@@ -82,6 +84,10 @@ class TraceWriter:
     def state(self, facts: dict[str, Any]) -> None:
         """Keep what the records alone do not say; what is as before is not written again."""
         self._disk.submit(self._shelf.state, facts)
+
+    def drop(self, rows: int) -> None:
+        """Say that so many records found no room before they came here."""
+        self._shelf.manifest.drop(rows, "ring")
 
     # --- one look at what has come
 
@@ -163,7 +169,7 @@ class TraceWriter:
             rows=file.rows,
             first_ns=file.first_ns,
             last_ns=file.last_ns,
-            wall_offset_ns=wall_offset_ns(),
+            wall_offset_ns=self._wall_offset(),
             sampling=self._options.sampling,
         )
         try:
@@ -175,9 +181,10 @@ class TraceWriter:
         self._disk.submit(self._shelf.finish, file.path, facts)
 
 
-def require_arrow() -> None:
-    """Raise `NotInstalled` if records cannot be written here."""
-    from importlib.util import find_spec
-
-    if find_spec("pyarrow") is None:
-        raise NotInstalled("pyarrow", "pip install pyarrow")
+def load_arrow() -> None:
+    """Load what writes files, which takes a while: records would find no room meanwhile."""
+    try:
+        import pyarrow.compute
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise NotInstalled("pyarrow", "pip install pyarrow") from None

@@ -8,6 +8,7 @@ import pytest
 from giusto.cli.activity import activity, as_fields, client_cells, topic_cells
 from giusto.cli.terminal import show
 from giusto.cli.top import NAME_LEAST, shortened, tables
+from giusto.models import ModelVerdict
 from giusto.protocol import ClientStatus, ShareTerms, StatusIs, TopicStatus
 
 
@@ -150,3 +151,16 @@ def test_a_name_that_is_cut_keeps_both_ends() -> None:
 def test_a_topic_of_which_nothing_was_delivered_has_no_delays() -> None:
     still = TopicStatus("a", ShareTerms(), 1, 0, {"ingested": 3}, 0, 0, 0, None)
     assert topic_cells(activity(status(1, [still], [])).topics[0])[3:6] == ["–", "–", "–"]
+
+
+def test_a_model_that_changes_something_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    kept = ModelVerdict(kind="link", subject="link a -> b", decision="kept", reason="as before")
+    applied = ModelVerdict(
+        kind="quantum", subject="quanta at a", decision="applied", reason="every promise holds"
+    )
+    seen = activity(msgspec.structs.replace(status(1, [], []), models=[kept, applied]))
+    assert [one["decision"] for one in as_fields(seen)["models"]] == ["kept", "applied"]
+    show(tables(seen, 80))
+    printed = capsys.readouterr().out
+    assert "quanta at a: applied, every promise holds" in printed
+    assert "as before" not in printed

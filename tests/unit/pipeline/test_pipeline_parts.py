@@ -23,12 +23,13 @@ def test_the_number_of_parts_grows_with_the_logarithm(batches: int) -> None:
     parts: tuple[str, ...] = ()
     members = {}
     for batch in range(batches):
-        part = name_of(0, batch)
+        part = name_of(0, batch, "t")
         parts, members[part] = (*parts, part), {batch}
         some = to_bundle(parts)
         while some:
-            members[bundle_name(some)] = set().union(*(members[part] for part in some))
-            parts = bundled(parts, some)
+            bundle = bundle_name(some, "t")
+            members[bundle] = set().union(*(members[part] for part in some))
+            parts = bundled(parts, some, bundle)
             some = to_bundle(parts)
     assert sorted(batch for part in parts for batch in members[part]) == list(range(batches))
     levels = 1 + math.ceil(math.log(batches + 1, TOGETHER))

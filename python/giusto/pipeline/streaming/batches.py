@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.output import read_json, remove, write_json
+from giusto.pipeline.output import read_json, write_json
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.parts import (
     BAD,
@@ -48,6 +49,7 @@ class Batches:
     window_ns: int
     delay_ns: int
     state: State
+    token: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @classmethod
     def begun(
@@ -57,9 +59,7 @@ class Batches:
         kept = read_json(folder / STATE)
         state = State() if kept is None else State.from_dict(kept)
         remove_others(folder / PARTS, state.parts)
-        for path in (folder / BAD).glob("*"):
-            if int(path.name) > state.batch:
-                remove(path)
+        remove_others(folder / BAD, state.bad)
         intake.begin(state.gone, (*state.files, *state.leaving))
         return cls(work, records, folder, intake, window_ns, delay_ns, state)
 
@@ -70,9 +70,9 @@ class Batches:
         before = replace(self.state, query=query)
         groups = self.groups(frame)
         made = step(before, batch, groups, self.delay_ns, time.time())
-        if made.is_any_bad:
-            self.write_bad(frame, before, batch)
         state = self.bundle(self.settle(before, made))
+        if made.is_any_bad:
+            state = replace(state, bad=(*state.bad, self.write_bad(frame, before, batch)))
         write_json(self.folder / STATE, state.to_dict())
         self.state = state
         self.intake.was_read(group.file for group in groups)
@@ -93,14 +93,16 @@ class Batches:
             for row in self.work.do(counted.collect)
         ]
 
-    def write_bad(self, frame: DataFrame, before: State, batch: int) -> None:
-        """Keep rows that are not used, with the reason."""
+    def write_bad(self, frame: DataFrame, before: State, batch: int) -> str:
+        """Keep rows that are not used, with the reason; tells under which name."""
         from pyspark.sql import functions as fn
 
         is_late = slice_of() < number_of(before.settled)
         reason = fn.coalesce(bronze.REASON, fn.when(is_late, LATE))
         bad = bronze.judged(frame).withColumn(bronze.REASON, reason).filter(f"{bronze.REASON} is not null")
-        self.work.write(bad.select(*COLUMNS, bronze.REASON), self.folder / BAD / str(batch))
+        name = name_of(0, batch, self.token)
+        self.work.write(bad.select(*COLUMNS, bronze.REASON), self.folder / BAD / name, files=1)
+        return name
 
     def settle(self, before: State, made: Step) -> State:
         """Make a part of the slices that have ended, if some have."""
@@ -110,7 +112,7 @@ class Batches:
         first = {run: first for run, (first, _) in made.settles.items()}
         until = {run: until for run, (_, until) in made.settles.items()}
         rows = slices_of(self.rows(names), first, until)
-        part = name_of(0, made.state.batch)
+        part = name_of(0, made.state.batch, self.token)
         facts = bronze.facts(self.work.spark, self.records)
         used, duplicates = write_part(self.work, rows, facts, self.window_ns, self.folder / PARTS / part)
         return replace(
@@ -125,9 +127,9 @@ class Batches:
         some = to_bundle(state.parts)
         if not some:
             return state
-        place = self.folder / PARTS
-        write_bundle(self.work, [place / part for part in some], place / bundle_name(some))
-        return replace(state, parts=bundled(state.parts, some))
+        place, bundle = self.folder / PARTS, bundle_name(some, self.token)
+        write_bundle(self.work, [place / part for part in some], place / bundle)
+        return replace(state, parts=bundled(state.parts, some, bundle))
 
     def waiting(self) -> DataFrame:
         """Rows that are not settled."""

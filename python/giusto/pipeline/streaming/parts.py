@@ -2,10 +2,11 @@
 
     parts/<part>/<table>/*.parquet        sums of the slices that one micro-batch settled
     parts/<part>/deliveries/*.parquet     and their deliveries
-    quarantine/<batch>/*.parquet          rows of one micro-batch that were left out
+    quarantine/<part>/*.parquet           rows of one micro-batch that were left out
 
-A part is called by its level and its micro-batch. Sixteen parts of one level become one of the next: so a row
-is written again for each sixteenfold of the stream, and the number of files grows with its logarithm.
+A part is called by its level, its micro-batch and the process that made it: what was killed may be writing
+for a moment still. Sixteen parts of one level become one of the next: so a row is written again for each
+sixteenfold of the stream, and the number of files grows with its logarithm.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ PARTS, BAD = "parts", "quarantine"
 TOGETHER = 16
 
 
-def name_of(level: int, batch: int) -> str:
+def name_of(level: int, batch: int, token: str) -> str:
     """What a part is called."""
-    return f"{level}-{batch:09}"
+    return f"{level}-{batch:09}-{token}"
 
 
 def level_of(part: str) -> int:
@@ -38,15 +39,15 @@ def to_bundle(parts: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def bundle_name(parts: Sequence[str]) -> str:
+def bundle_name(parts: Sequence[str], token: str) -> str:
     """What they are called as one."""
-    newest = max(parts, key=lambda part: int(part.partition("-")[2]))
-    return f"{level_of(parts[0]) + 1}-{newest.partition('-')[2]}"
+    newest = max(int(part.split("-")[1]) for part in parts)
+    return name_of(level_of(parts[0]) + 1, newest, token)
 
 
-def bundled(parts: Sequence[str], some: Collection[str]) -> tuple[str, ...]:
+def bundled(parts: Sequence[str], some: Collection[str], bundle: str) -> tuple[str, ...]:
     """The parts there are when some have become one."""
-    return (*(part for part in parts if part not in some), bundle_name(sorted(some)))
+    return (*(part for part in parts if part not in some), bundle)
 
 
 def remove_others(folder: Path, known: Collection[str]) -> None:

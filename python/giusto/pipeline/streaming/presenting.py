@@ -87,8 +87,7 @@ class Presentation:
     def gather_quarantine(self, intake: Intake) -> None:
         """Rows that were left out, and files."""
         place = self.out.new(QUARANTINE)
-        known = [path for path in sorted((self.folder / BAD).glob("*")) if int(path.name) <= self.state.batch]
-        gather(known, place / "rows")
+        gather([self.folder / BAD / name for name in self.state.bad], place / "rows")
         write_files(place, [intake.bad[name] for name in sorted(intake.bad)])
 
 

@@ -45,6 +45,7 @@ class State:
     leaving: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    bad: tuple[str, ...] = ()
     records: int = 0
     used: int = 0
     duplicates: int = 0
@@ -66,7 +67,7 @@ class State:
             run: {int(number): rows for number, rows in slices.items()}
             for run, slices in kept["waiting"].items()
         }
-        lists = {name: tuple(kept[name]) for name in ("leaving", "gone", "parts")}
+        lists = {name: tuple(kept[name]) for name in ("leaving", "gone", "parts", "bad")}
         return cls(**{**kept, **lists, "waiting": waiting})
 
 
@@ -117,6 +118,7 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         leaving=tuple(sorted({*before.files, *came} - set(files))),
         gone=before.leaving,
         parts=before.parts,
+        bad=before.bad,
         records=before.records + sum(group.rows for group in groups),
         used=before.used,
         duplicates=before.duplicates,

@@ -1,0 +1,1 @@
+"""How fast the pipeline is, beside DuckDB and Polars on the same records: `make bench-pipeline`."""

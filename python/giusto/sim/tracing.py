@@ -1,0 +1,64 @@
+"""How a simulated run becomes a trace folder: the files that a broker writes, with the scenario's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from giusto import _core
+from giusto.sim.network import Broker, Processor
+from giusto.sim.scenario import Scenario
+from giusto.sim.topic import Topic
+from giusto.trace import Options, TraceWriter, layout
+from giusto.trace.facts import Allotment, allotted, write_facts
+
+
+def write_trace(
+    folder: Path, scenario: Scenario, seed: int, batches: Iterable[_core.Batch], dropped: int
+) -> None:
+    """Write the records of a run; what the same scenario and seed left in the folder is replaced.
+
+    A seed is a node of its own in the names of the files, so that runs of other seeds stay.
+    """
+    node, left = f"seed-{seed}", iter(batches)
+    _clear(folder, layout.prefix_of(node, scenario.name))
+    options = Options(folder=str(folder), max_bytes=0)
+    writer = TraceWriter(
+        options, lambda: next(left, None), node=node, run=scenario.name, wall_offset=lambda: 0
+    )
+    writer.drop(dropped)
+    writer.stop()
+    for broker in scenario.brokers:
+        write_facts(folder, facts_of(scenario, broker), 1)
+
+
+def _clear(folder: Path, prefix: str) -> None:
+    for part in (layout.RECORDS, layout.MANIFEST, layout.FACTS):
+        for path in (folder / part).glob(f"{prefix}[-.]*"):
+            path.unlink()
+
+
+def facts_of(scenario: Scenario, broker: Broker) -> dict[str, Any]:
+    """What a simulated broker allots to the topics that are published there, from the beginning on."""
+    policy = None if broker.processor is None else _policy(broker.processor)
+    here = [publisher for publisher in scenario.publishers if publisher.broker == broker.name]
+    topics = [
+        Allotment(topic.name, _weight(topic, policy), names)
+        for topic in scenario.all_topics
+        if (names := tuple({each.name for each in here if each.topic == topic.name}))
+    ]
+    seen = {"run": scenario.name, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
+    return {**seen, "input": policy, "output": None, "topics": allotted(policy, topics)}
+
+
+def _policy(processor: Processor) -> str:
+    """The name of its policy, also if that is the caller's own."""
+    policy = processor.policy
+    return policy if isinstance(policy, str) else getattr(policy, "__name__", "own")
+
+
+def _weight(topic: Topic, policy: str | None) -> int | None:
+    if policy in ("twrr", "smooth"):
+        return topic.weight
+    return topic.rate if policy == "fair" else None

@@ -1,0 +1,63 @@
+"""What the records alone do not say: which part of a processor topics and clients are allotted.
+
+`share` of a topic is r_k, its part of the cells; `share` of a client is θ_i, its part of all quanta. Both
+hold while every queue is busy. Where a policy does not say so they are `None`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from giusto.trace import layout
+from giusto.trace.settling import settle
+
+CELLED = ("twrr", "smooth")
+"""Policies under which a cell of a topic has a quantum for each of its publishers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allotment:
+    """A topic, what its policy is told of it if that is a weight or a rate, and who publishes on it."""
+
+    topic: str
+    weight: int | None
+    clients: tuple[str, ...]
+
+
+def allotted(policy: str | None, topics: Sequence[Allotment]) -> list[dict[str, Any]]:
+    """What topics that share a processor are allotted."""
+    total = sum(topic.weight or 0 for topic in topics)
+    quanta = sum((topic.weight or 0) * len(topic.clients) for topic in topics)
+    of_client: Counter[str] = Counter()
+    for topic in topics:
+        of_client.update(dict.fromkeys(topic.clients, topic.weight or 0))
+    is_known = policy in CELLED and quanta > 0
+    return [
+        {
+            "topic": topic.topic,
+            "weight": topic.weight,
+            "share": None if topic.weight is None else topic.weight / total,
+            "clients": [
+                {"client": name, "share": of_client[name] / quanta if is_known else None}
+                for name in sorted(topic.clients)
+            ],
+        }
+        for topic in topics
+    ]
+
+
+def write_facts(folder: Path, facts: dict[str, Any], sequence: int) -> None:
+    """Put facts, with their run and node, into a trace folder; raises `OSError` if the disk is full."""
+    name = layout.facts_name(layout.prefix_of(facts["node"], facts["run"]), sequence)
+    unfinished = folder / layout.FACTS / layout.unfinished_name(name)
+    try:
+        unfinished.write_text(json.dumps(facts) + "\n", encoding="utf-8")
+        settle(unfinished, folder / layout.FACTS / name)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,100 @@
+"""A broker in a process of its own that traces: what is in its folder when it stops, is killed, or guards."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from raw import WATCHDOG_S, BrokerProcess
+from watch import eventually
+
+import giusto
+from giusto import record
+from giusto.trace.manifest import lines
+
+COUNT = 2_000
+
+
+def exchange(address: str, count: int = COUNT) -> None:
+    """Messages from one client to another, all of them received."""
+    with giusto.connect(address, name="nurse") as nurse, giusto.connect(address, name="monitor") as monitor:
+        subscription = nurse.subscribe("ward/#")
+        publisher = monitor.advertise("ward/3")
+        for number in range(count):
+            publisher.publish(number.to_bytes(4, "big"))
+            if number % 100 == 99:
+                for _ in range(100):
+                    subscription.receive(timeout=f"{WATCHDOG_S}s")
+
+
+def said(folder: Path) -> list[dict[str, object]]:
+    return [line for path in sorted((folder / "manifest").iterdir()) for line in lines(path)]
+
+
+def test_a_broker_that_stops_has_written_every_delivery(tmp_path: Path) -> None:
+    with BrokerProcess(**{"trace.folder": str(tmp_path), "trace.file_rows": 700}) as broker:
+        exchange(broker.address)
+        broker.signal(signal.SIGTERM)
+        assert broker.wait() == 0
+    table = record.read(tmp_path)
+    assert table["sequence"].to_pylist() == list(range(COUNT))
+    assert set(table["publisher"].to_pylist()) == {"monitor"}
+    assert set(table["subscriber"].to_pylist()) == {"nurse"}
+    assert None not in table["t_egress_ns"].to_pylist()
+    lines = said(tmp_path)
+    assert sum(line["rows"] for line in lines if line["event"] == "file") == COUNT
+    assert Counter(line["event"] for line in lines)["ended"] == 1
+
+
+def test_a_broker_that_is_killed_leaves_whole_files_and_the_next_one_tidies_up(tmp_path: Path) -> None:
+    options = {"trace.folder": str(tmp_path), "trace.file_rows": 100, "trace.every": "1ms"}
+    with BrokerProcess(**options) as broker:
+        exchange(broker.address, 1_000)
+        broker.signal(signal.SIGKILL)
+        broker.wait()
+    rows = [pq.read_metadata(file).num_rows for file in record.files(tmp_path)]
+    table = record.read(tmp_path)
+    assert table.num_rows == sum(rows)
+    assert table["sequence"].to_pylist() == list(range(sum(rows)))
+    left = tmp_path / "records" / f".{record.files(tmp_path)[0].name}.tmp" if rows else None
+    if left is not None:
+        left.write_bytes(b"begun")
+    with BrokerProcess(**options) as broker:
+        assert list((tmp_path / "records").glob(".*")) == []
+        broker.signal(signal.SIGTERM)
+        assert broker.wait() == 0
+    assert record.read(tmp_path).num_rows == sum(rows)
+
+
+def test_facts_say_what_topics_and_clients_are_allotted(tmp_path: Path) -> None:
+    # A cycle has 3 cells of x with one quantum and 1 cell of y with two.
+    expected = {("x", "a"): 4 / 5, ("y", "a"): 4 / 5, ("y", "b"): 1 / 5}
+    with BrokerProcess(**{"trace.folder": str(tmp_path)}) as broker:
+        with (
+            giusto.connect(broker.address, name="a") as first,
+            giusto.connect(broker.address, name="b") as second,
+        ):
+            for bus, topic in ((first, "x"), (first, "y"), (second, "y")):
+                bus.advertise(topic)
+            first.allot("x", weight=3)
+            eventually(lambda: clients(tmp_path) == expected, "the facts")
+        found = newest(tmp_path)
+    shares = {fact["topic"]: (fact["weight"], fact["share"]) for fact in found["topics"]}
+    assert shares == {"x": (3, 0.75), "y": (1, 0.25)}
+    assert (found["input"], found["output"]) == ("twrr", "fifo")
+
+
+def newest(folder: Path) -> dict[str, Any]:
+    """The last facts of a folder."""
+    paths = sorted((folder / "facts").glob("*.json"))
+    return json.loads(paths[-1].read_text()) if paths else {"topics": []}
+
+
+def clients(folder: Path) -> dict[tuple[str, str], float]:
+    """What clients are allotted by the last facts, by topic and name."""
+    topics = newest(folder)["topics"]
+    return {(topic["topic"], one["client"]): one["share"] for topic in topics for one in topic["clients"]}
