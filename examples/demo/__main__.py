@@ -48,7 +48,7 @@ def play(console: Console, records: Path) -> tuple[list[Client], dict[str, Kept]
         for one in clients:
             console.print(f"[bold]{one.name}[/] on {one.role.topic}. {one.verdict}")
         ask_too_much(console, address)
-        witness = Witness()
+        witness = Witness([broker.pid, *(one.process for one in clients)])
         watch(console, clients, address, start_ns)
         witness.stop()
         return clients, account(address), witness

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from math import log10
 from pathlib import Path
 
@@ -23,6 +23,7 @@ import giusto
 BARS = " ▁▂▃▄▅▆▇█"
 # How much too early a message may come: when the machine stands still, the broker does not read for so long.
 TOLERANCE_MS = 50
+PERIOD_NS = 5_000_000
 
 
 class Client:
@@ -34,6 +35,7 @@ class Client:
         self.slices: list[Slice] = []
         program = str(Path(__file__).with_name("ward.py"))
         child = stack.enter_context(process(program, name, address, str(start_ns)))
+        self.process = child.pid
         self._lines = child.stdout or iter("")
         self.verdict: str = json.loads(next(iter(self._lines)))
 
@@ -60,10 +62,15 @@ class Client:
 
 
 class Witness:
-    """A thread that does nothing but sleep: how late it wakes up is how long the machine stood still."""
+    """Sees how long the machine stood still at most: for itself, or for a thread of the others.
 
-    def __init__(self) -> None:
+    It does nothing but sleep: how late it wakes up is one thing. How long a thread was ready to run and did
+    not is the other; Linux says that.
+    """
+
+    def __init__(self, processes: Sequence[int]) -> None:
         self.worst_ms = 0.0
+        self._processes = processes
         self._is_watching = True
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -72,10 +79,24 @@ class Witness:
         self._is_watching = False
 
     def _watch(self) -> None:
+        waited_ns = run_delays_ns(self._processes)
         while self._is_watching:
             before_ns = time.monotonic_ns()
-            time.sleep(0.001)
-            self.worst_ms = max(self.worst_ms, (time.monotonic_ns() - before_ns) / 1e6 - 1)
+            time.sleep(PERIOD_NS / 1e9)
+            late_ns = time.monotonic_ns() - before_ns - PERIOD_NS
+            now_ns = run_delays_ns(self._processes)
+            more_ns = (delay - waited_ns.get(thread, delay) for thread, delay in now_ns.items())
+            self.worst_ms = max(self.worst_ms, late_ns / 1e6, max(more_ns, default=0) / 1e6)
+            waited_ns = now_ns
+
+
+def run_delays_ns(processes: Sequence[int]) -> dict[Path, int]:
+    """How long each thread has been ready and not running; nothing where the system does not say."""
+    found = {}
+    for path in (path for process in processes for path in Path(f"/proc/{process}/task").glob("*/schedstat")):
+        with suppress(OSError, IndexError):  # it may just have ended
+            found[path] = int(path.read_text("ascii").split()[1])
+    return found
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def test_the_demo_shows_contracts_that_a_flood_does_not_break_and_audits_them(tm
     [
         (9.0, 0, 0, 0.1, False),
         (30.0, 0, 0, 0.1, True),  # 20 ms above its bound, and the machine did not stand still
-        (30.0, 0, 0, 8.0, False),
+        (30.0, 0, 0, 6.0, False),
         (9.0, 3, 3, 0.1, True),  # turned away, though they can hardly have come too soon
         (9.0, 3, 3, 40.0, False),
         (9.0, 4, 3, 40.0, True),  # one was not turned away, and never came
