@@ -32,7 +32,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 # Programs that print no figures of their own: `make bench-peers` uses them.
 TOOLS = {"load", "relay"}
 # Programs that need Spark; where it cannot run they are left out, and it is said so.
-ON_SPARK = {"sweep"}
+ON_SPARK = {"source", "sweep"}
 
 
 @dataclass(frozen=True, slots=True)

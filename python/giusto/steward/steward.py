@@ -16,12 +16,13 @@ from giusto.broker import Broker
 from giusto.client import Bus, connect
 from giusto.config import BrokerConfig
 from giusto.config.broker import Retain
-from giusto.errors import NotInstalled
+from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
 from giusto.steward.models import Models
+from giusto.steward.records import RecordFiles
 from giusto.steward.sink import Sink
 
 NAME = "$steward"
@@ -33,18 +34,23 @@ _log = logging.getLogger("giusto.steward")
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
     listening: list[Duty] = [Models()] if config.models.listen else []
-    return listening + retaining(config)
+    traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
+    return [*listening, *retaining(config.retain), *traced]
 
 
-def retaining(config: BrokerConfig) -> list[Duty]:
-    """What retained topics take."""
-    if config.retain.folder is None:
+def retaining(retain: Retain) -> list[Duty]:
+    """Who keeps topics, answers for them and publishes."""
+    if retain.folder is None:
         return []
     if find_spec("pyarrow") is None:
         raise NotInstalled("the Python package pyarrow, for retained topics", 'pip install "giusto[spark]"')
-    folder = Path(config.retain.folder)
-    keepers = [keeper(folder, pattern, config.retain) for pattern in config.retain.patterns]
-    return [*keepers, Desk(keepers), Sink(folder / "sink")]
+    folder = Path(retain.folder)
+    try:
+        keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
+        return [*keepers, Desk(keepers), Sink(folder / "sink")]
+    except OSError as error:
+        expected = f"a folder that can be written to: {error.strerror}"
+        raise InvalidInput("retain.folder", retain.folder, expected) from None
 
 
 def keeper(folder: Path, pattern: str, retain: Retain) -> Keeper:
