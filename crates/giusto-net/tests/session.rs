@@ -7,6 +7,7 @@ use giusto_core::frame::{
     Credit, Data, DataHeader, Decoded, Decoder, Failure, Frame, Hello, LIMIT_BYTES, Probe, VERSION,
 };
 use giusto_core::matching::Filter;
+use giusto_core::record::{Column, Party, Unfolding};
 use giusto_net::session::{Flow, Limits, Occasion, Overflow, Session, Taken, Watch};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -319,4 +320,57 @@ proptest! {
         let is_frame = matches!(Decoder::default().decode(&bytes), Ok(Decoded::Frame { .. } | Decoded::Incomplete { .. }));
         prop_assert!(session.is_connected() <= is_frame);
     }
+}
+
+fn recorded(
+    session: &mut Session,
+    unfolding: &mut Unfolding,
+) -> Vec<(String, String, Option<i64>, Option<i64>)> {
+    let batch = unfolding.batch(&mut session.swap_records(Vec::new()).unwrap());
+    let column = |name: &str| &batch.columns.iter().find(|(column, _)| *column == name).unwrap().1;
+    let text = |name: &str, row| match column(name) {
+        Column::Name { keys, names } => names[keys.value(row).unwrap() as usize].to_string(),
+        _ => panic!("{name}"),
+    };
+    let number = |name: &str, row| match column(name) {
+        Column::OptionalInt64(values) => values.value(row),
+        _ => panic!("{name}"),
+    };
+    let one = |row| {
+        let what =
+            format!("{} of {} for {}", text("topic", row), text("publisher", row), text("subscriber", row));
+        (text("run", row), what, number("subscription", row), number("t_received_ns", row))
+    };
+    (0..batch.rows).map(one).collect()
+}
+
+#[test]
+fn a_session_records_what_comes_for_each_subscription_under_the_run_of_its_broker() {
+    let mut session = Session::default();
+    session.record(10, 1).unwrap();
+    session.begin();
+    assert_eq!(
+        session.identify("first", "nurse").unwrap().map(|portion| portion.into_buffer().len()),
+        Some(0)
+    );
+    let all = session.open_inbox("#", None, Limits::default(), Watch::default()).unwrap();
+    session.open_inbox("a", None, Limits::default(), Watch::default()).unwrap();
+    session.describe(all, Party { number: Some(7), ..Party::named("") }).unwrap();
+    let mut unfolding = Unfolding::new("", "", 1);
+    feed(&mut session, &[hello(), topic(1, "a"), source(1, "me"), message(1, 0, b"x")].concat());
+    let what = "a of me for nurse".to_owned();
+    let of = |run: &str, number| (run.to_owned(), what.clone(), number, Some(100));
+    assert_eq!(recorded(&mut session, &mut unfolding), [of("first", Some(7)), of("first", None)]);
+    feed(&mut session, &message(1, 1, b"x"));
+    let mut before = session.identify("second", "nurse").unwrap().unwrap();
+    assert_eq!(unfolding.batch(&mut before).rows, 2);
+    feed(&mut session, &message(1, 2, b"x"));
+    assert_eq!(recorded(&mut session, &mut unfolding), [of("second", Some(7)), of("second", None)]);
+}
+
+#[test]
+fn a_session_that_does_not_record_has_nothing_to_hand_over() {
+    let mut session = open();
+    assert!(session.identify("run", "nurse").unwrap().is_none());
+    assert!(session.swap_records(Vec::new()).is_none());
 }

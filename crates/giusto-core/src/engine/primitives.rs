@@ -198,10 +198,12 @@ impl Engine {
         let rule = self.tables.rule(limit)?;
         let entry = self.tables.flows.get_mut(flow.0).filter(|_| self.queues.owner(flow).is_some());
         let entry = entry.ok_or_else(|| ChangeError::unknown("flow", flow.0))?;
-        entry.bucket = Some(entry.bucket.take().map_or_else(
-            || Bucket::new(Arc::clone(&rule)),
-            |bucket| bucket.go_on(Arc::clone(&rule)),
-        ));
+        entry.bucket = Some(
+            entry
+                .bucket
+                .take()
+                .map_or_else(|| Bucket::new(Arc::clone(&rule)), |bucket| bucket.go_on(Arc::clone(&rule))),
+        );
         Ok(())
     }
 
