@@ -1,9 +1,9 @@
-"""What tracing every message costs a broker: its throughput with and without, and who spends how much processor time.
+"""What tracing every message costs a broker: its throughput with and without, and who spends how much time.
 
-A publisher sends as fast as it can to one subscriber, for a while without tracing, then with, again and again; figures
-are medians. `data thread` is what forwards: with a processor of its own, its time per message is what limits the
-broker. `writer` is all that turns records into files, beside it. On a machine with few processors the writer, the
-load and the data thread take them from each other: `throughput` shows that too.
+A publisher sends as fast as it can to one subscriber, for a while without tracing, then with, again and
+again; figures are medians. `data thread` is what forwards: with a processor of its own, its time per message
+is what limits the broker. `writer` is all that turns records into files, beside it. On a machine with few
+processors the writer, the load and the data thread take them from each other: `throughput` shows that too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from giusto import record
 from giusto.trace.manifest import lines
 
-ROUNDS = int(os.environ.get("ROUNDS","5"))
+ROUNDS = 7
 SECONDS = 2
 QUEUE = 8_192
 ROOT = Path(__file__).parents[1]

@@ -127,17 +127,11 @@ def test_a_stream_has_the_tables_of_a_batch_and_says_what_came_too_late(tmp_path
     batch = pipeline.run(folder, tmp_path / "batch")
     assert tables(batch.out) == before
     assert (batch.verdict.deliveries, batch.verdict.losses) == (verdict.deliveries, verdict.losses)
-    assert (batch.verdict.violations, batch.verdict.largest_ratio) == (
-        verdict.violations,
-        verdict.largest_ratio,
-    )
-    assert verdict.violations > 0
+    assert batch.verdict.violations == verdict.violations > 0
+    assert batch.verdict.largest_ratio == verdict.largest_ratio
 
-    # It goes on where it was, and only with what it was.
+    # It goes on only with what it was.
     again = Course()
-    same = pipeline.stream(folder, out, ended=again.ended, watch=again.watch, **options)
-    assert lasting(same.verdict.to_dict()) == lasting(verdict.to_dict())
-    assert tables(out) == before
     with pytest.raises(InvalidInput, match="of the same window_ns: it holds 10000000000, not 1000000000"):
         pipeline.stream(folder, out, ended=again.ended, window="1s", **options)
     with pytest.raises(InvalidInput, match="a stream of the same records"):

@@ -24,6 +24,8 @@ from giusto.pipeline.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from giusto.pipeline.fetching import Fetching
+
 
 @dataclass(slots=True)
 class Once:
@@ -34,13 +36,16 @@ class Once:
     out: Output
     window_ns: int = WINDOW_NS
     watch: Watch | None = None
+    fetching: Fetching | None = None
 
     def run(self) -> Verdict:
         """Make everything anew; nothing in `out` changes before all of it is there."""
         started, began_s = datetime.now(UTC), time.monotonic()
-        files = Inspector().inspect(record_files(self.records))
-        steps = Steps(self.watch, 3 + len(TABLES), rows=sum(file.rows for file in files.good))
         with self.out.writing():
+            if self.fetching is not None:
+                self.fetching.bring()
+            files = Inspector().inspect(record_files(self.records))
+            steps = Steps(self.watch, 3 + len(TABLES), rows=sum(file.rows for file in files.good))
             counts = self.tables(Work(self.spark, self.out.path), files, steps)
             for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
                 self.out.keep(name)

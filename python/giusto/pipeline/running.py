@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,18 +22,23 @@ from giusto.pipeline.progress import Watch
 from giusto.pipeline.result import Result
 from giusto.pipeline.session import session
 from giusto.pipeline.streaming.stream import Stream
+from giusto.pipeline.verdict import Verdict
 from giusto.pipeline.volume import volume
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from giusto.pipeline.fetching import Fetching
+
 TABLES_FOLDER = "tables"
 
 
 def run(
-    records: str | Path,
+    records: str | Path | None = None,
     out: str | Path | None = None,
     *,
+    bus: str | None = None,
+    publish: str | None = None,
     master: str | None = None,
     window: Duration = "10s",
     settings: Mapping[str, str] | None = None,
@@ -41,20 +47,27 @@ def run(
     """Make all tables of the records in a trace folder, a folder of Parquet files or one file.
 
     They go to `out`: the folder `tables` beside the records unless it is named. Doing it again changes
-    nothing. `settings` are Spark's, for a session that is started.
+    nothing. With `bus` the records are those of a broker at that address that traces; with `publish` the
+    models that were found go to the broker there. `settings` are Spark's, for a session that is started.
     """
-    path = existing(records)
     window_ns = duration_ns(window, "window", least_ns=1_000_000)
-    output = Output(default_out(path) if out is None else out)
-    spark = started(master, settings)
-    return Result(output.path, Once(spark, path, output, window_ns, watch).run())
+    source = sourced(records, bus, out)
+    with source:
+        spark = started(master, settings)
+        course = Once(spark, source.path, source.out, window_ns, watch, source.fetching)
+        done = Result(source.out.path, course.run())
+    if publish is not None:
+        publish_models(publish, done)
+    return done
 
 
 def stream(
-    records: str | Path,
+    records: str | Path | None = None,
     out: str | Path | None = None,
     *,
     ended: threading.Event,
+    bus: str | None = None,
+    publish: str | None = None,
     master: str | None = None,
     window: Duration = "10s",
     delay: Duration = "10s",
@@ -66,28 +79,74 @@ def stream(
     """Keep the tables of records up to date as they come, until the event `ended` is set from another thread.
 
     A row that is sent `delay` earlier than the newest may come too late to be used. New files are looked for
-    `every` so often, and the tables are made anew after each `refresh`, if there is something new. Ended in
-    any way, also by force, it goes on where it was when it is started again with the same `out`.
+    `every` so often, and the tables are made anew after each `refresh`, if there is something new; then the
+    models are published, too. Ended in any way, also by force, it goes on where it was when it is started
+    again with the same `out`. The rest is as in `run`.
     """
-    path = existing(records)
-    output = Output(default_out(path) if out is None else out)
-    times_ns = {
-        "window": duration_ns(window, "window", least_ns=1_000_000),
-        "delay": duration_ns(delay, "delay"),
-        "every": duration_ns(every, "every", least_ns=1_000_000),
-        "refresh": duration_ns(refresh, "refresh"),
-    }
-    course = Stream(
-        started(master, settings),
-        path,
-        output,
-        window_ns=times_ns["window"],
-        delay_ns=times_ns["delay"],
-        every_s=times_ns["every"] / 1e9,
-        refresh_s=times_ns["refresh"] / 1e9,
-        watch=watch,
-    )
-    return Result(output.path, course.run(ended))
+    window_ns = duration_ns(window, "window", least_ns=1_000_000)
+    delay_ns = duration_ns(delay, "delay")
+    every_s = duration_ns(every, "every", least_ns=1_000_000) / 1e9
+    refresh_s = duration_ns(refresh, "refresh") / 1e9
+    source = sourced(records, bus, out)
+
+    def shown(verdict: Verdict) -> None:
+        if publish is not None:
+            publish_models(publish, Result(source.out.path, verdict))
+
+    with source:
+        course = Stream(
+            started(master, settings),
+            source.path,
+            source.out,
+            window_ns=window_ns,
+            delay_ns=delay_ns,
+            every_s=every_s,
+            refresh_s=refresh_s,
+            watch=watch,
+            fetching=source.fetching,
+            shown=shown,
+        )
+        return Result(source.out.path, course.run(ended))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where records come from, and where tables go."""
+
+    path: Path
+    out: Output
+    fetching: Fetching | None = None
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.fetching is not None:
+            self.fetching.close()
+
+
+def sourced(records: str | Path | None, bus: str | None, out: str | Path | None) -> Source:
+    """A folder or file that is here, or the files of a broker, which are brought to the folder of tables."""
+    if (records is None) == (bus is None):
+        given = "nothing" if records is None else "also bus"
+        raise InvalidInput("records", given, "a trace folder or a file of records, or a bus to get them from")
+    if bus is not None:
+        if out is None:
+            raise InvalidInput("out", "nothing", "a folder for the tables, if records come over the bus")
+        from giusto.pipeline.fetching import Fetching
+
+        output = Output(out)
+        fetching = Fetching(bus, output.path)
+        return Source(fetching.folder, output, fetching)
+    path = existing(Path(records or "."))
+    return Source(path, Output(default_out(path) if out is None else out))
+
+
+def publish_models(url: str, done: Result) -> None:
+    """Tell a broker what was learned of links, flows and quanta."""
+    from giusto.pipeline import models
+
+    models.publish(url, {name: done.table(name) for name in models.TABLES})
 
 
 def started(master: str | None, settings: Mapping[str, str] | None) -> SparkSession:
@@ -95,12 +154,11 @@ def started(master: str | None, settings: Mapping[str, str] | None) -> SparkSess
     return session(master, {**volume(), **(settings or {})})
 
 
-def existing(records: str | Path) -> Path:
+def existing(records: Path) -> Path:
     """Where the records are, in full: workers may have another working directory."""
-    path = Path(records).absolute()
-    if not path.exists():
+    if not records.exists():
         raise InvalidInput("records", records, "a trace folder, a folder of Parquet files or one of them")
-    return path
+    return records.absolute()
 
 
 def default_out(records: Path) -> Path:

@@ -91,11 +91,20 @@ def started(master: str, settings: Mapping[str, str]) -> SparkSession:
     atexit.register(stop)
     try:
         with stderr_to(folder / LOG):
-            return builder.getOrCreate()
+            made = builder.getOrCreate()
+        keep_own_handler()
+        return made
     except Exception as error:
         problem = f"{error}\n{tail(folder / LOG)}".strip()
         stop()
         raise SparkFailed(f"it does not start with master {master}: {problem}") from error
+
+
+def keep_own_handler() -> None:
+    """PySpark lets Ctrl-C cancel jobs; a program that has its own way with Ctrl-C keeps it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and _interrupted not in (None, signal.SIG_DFL, signal.default_int_handler):
+        signal.signal(signal.SIGINT, _interrupted)
 
 
 def stop() -> None:

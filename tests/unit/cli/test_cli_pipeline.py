@@ -63,7 +63,9 @@ def test_rows_that_came_too_late_are_no_secret() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "--records = nothing: expected the folder that a broker traces to, or a file of records"),
+        ([], "--records = nothing: expected a trace folder or a file of records, or a bus"),
+        (["--records", ".", "--bus", "giusto://127.0.0.1:9"], "--records = also bus: expected"),
+        (["--bus", "giusto://127.0.0.1:9"], "--out = nothing: expected a folder for the tables"),
         (["--records", "nowhere"], "--records = nowhere: expected a trace folder"),
         (["--records", ".", "--conf", "x=1"], "--conf = x=1: expected spark.NAME=VALUE"),
         (["--records", ".", "--window", "soon"], "--window = soon: expected a duration"),

@@ -38,9 +38,12 @@ impl Unfolding {
 
     /// The records of a portion; portions come in the order in which they were handed over.
     pub fn batch(&mut self, portion: &mut Portion) -> Batch {
+        if let Some((run, node)) = portion.place.take() {
+            (self.run, self.node) = (run, node);
+        }
         learn(&mut self.topics, &mut portion.topics, &"".into());
         learn(&mut self.publishers, &mut portion.publishers, &"".into());
-        learn(&mut self.parties, &mut portion.parties, &Party::new("", 0, None, None));
+        learn(&mut self.parties, &mut portion.parties, &Party::named(""));
         let columns = self.columns(&portion.rows);
         Batch { columns, rows: portion.rows.len(), dropped: portion.dropped, skipped: portion.skipped }
     }

@@ -25,6 +25,7 @@ Examples:
   giusto pipeline run --records trace
   giusto pipeline run --records trace --out tables --window 1s --strict
   giusto pipeline run --records run.parquet --json | jq .violations
+  giusto pipeline run --bus giusto://127.0.0.1:7447 --out tables --stream --publish giusto://127.0.0.1:7447
   giusto pipeline run --records trace --master spark://host:7077 --conf spark.executor.memory=4g
 
 Ends with 0 when the tables are made; with --strict, with 1 if a delivery was later than its bound."""
@@ -36,6 +37,15 @@ def run(
         Path | None,
         typer.Option(
             "--records", "-r", metavar="PATH", help="A trace folder, a folder of Parquet files, or one file."
+        ),
+    ] = None,
+    bus: Annotated[
+        str | None,
+        typer.Option(
+            "--bus",
+            metavar="URL",
+            help="Get the records from the broker there, which traces.",
+            show_default=False,
         ),
     ] = None,
     out: Annotated[
@@ -71,6 +81,12 @@ def run(
             show_default=False,
         ),
     ] = None,
+    publish: Annotated[
+        str | None,
+        typer.Option(
+            "--publish", metavar="URL", help="Tell the broker there what was learned.", show_default=False
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with 1 if a delivery was later than its bound.")
     ] = False,
@@ -84,19 +100,18 @@ def run(
     from giusto.cli.pipeline.progress import watched
     from giusto.pipeline import running
 
-    if records is None:
-        raise InvalidInput("--records", "nothing", "the folder that a broker traces to, or a file of records")
     if once and stream:
         raise InvalidInput("--stream", "also --once", "one of them")
     settings = chosen(conf or [])
     with watched(live=not as_json) as watch:
         if stream:
-            running.started(master, settings)  # which has its own way with Ctrl-C
             with until_told() as ended:
                 done = running.stream(
                     records,
                     out,
                     ended=ended,
+                    bus=bus,
+                    publish=publish,
                     master=master,
                     window=window,
                     delay=delay,
@@ -106,7 +121,16 @@ def run(
                     watch=watch,
                 )
         else:
-            done = running.run(records, out, master=master, window=window, settings=settings, watch=watch)
+            done = running.run(
+                records,
+                out,
+                bus=bus,
+                publish=publish,
+                master=master,
+                window=window,
+                settings=settings,
+                watch=watch,
+            )
     tell(done, as_json=as_json)
     if strict and not done.verdict.held:
         raise typer.Exit(FAILED)

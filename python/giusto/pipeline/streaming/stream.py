@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from giusto.pipeline.fetching import Fetching
+
 FORMAT = 1
 STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
 # Presenting takes at most this part of the time.
@@ -37,6 +42,18 @@ PRESENTING = 0.25
 
 class Ending(Exception):
     """The stream ends; a micro-batch that begins now is for the next time."""
+
+
+@contextmanager
+def quiet_callbacks() -> Iterator[None]:
+    """What a micro-batch raises is raised here; Py4J would print it as well."""
+    log = logging.getLogger("py4j.clientserver")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 @dataclass(slots=True)
@@ -51,6 +68,8 @@ class Stream:
     every_s: float = 1.0
     refresh_s: float = 10.0
     watch: Watch | None = None
+    fetching: Fetching | None = None
+    shown: Callable[[Verdict], None] | None = None
     failure: BaseException | None = None
     is_ending: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -74,26 +93,46 @@ class Stream:
                 self.delay_ns,
             )
             self.require_checkpoint(batches)
-            query = self.start(batches)
-            try:
-                while not ended.is_set():
-                    self.turn(query, batches)
-                    ended.wait(self.every_s)
-                with self.lock:  # not in the middle of a micro-batch
-                    self.is_ending = True
-            finally:
-                query.stop()
+            with quiet_callbacks():
+                self.follow(self.start(batches), batches, ended)
             return self.present(batches)
+
+    def follow(self, query: StreamingQuery, batches: Batches, ended: threading.Event) -> None:
+        """One turn after the other, until the end."""
+        try:
+            while not ended.is_set():
+                self.turn(query, batches)
+                ended.wait(self.every_s)
+            with self.lock:  # not in the middle of a micro-batch
+                self.is_ending = True
+        finally:
+            query.stop()
 
     def turn(self, query: StreamingQuery, batches: Batches) -> None:
         """Let new files in; present if there is something new and the last time is long enough ago."""
         self.require_alive(query)
+        is_there = self.fetch(batches)
         batches.intake.take()
-        self.tell(batches, "waiting" if not batches.intake.unread else "reading")
+        waits = "waiting" if is_there else "waiting for the broker"
+        self.tell(batches, "reading" if batches.intake.unread else waits)
         wait_s = max(self.refresh_s, self.took_s * (1 / PRESENTING - 1))
         is_due = time.monotonic() - self.presented_s >= wait_s
         if is_due and self.presented != batches.state.batch:
             self.present(batches)
+
+    def fetch(self, batches: Batches) -> bool:
+        """Bring new files if they are elsewhere; whether their broker answers."""
+        if self.fetching is None:
+            return True
+        known = batches.intake.good.keys() | batches.intake.bad.keys()
+        self.fetching.drop(known)
+        try:
+            self.fetching.bring(known)
+        except (ConnectionError, TimeoutError):
+            if batches.state.batch < 0:  # it never was there
+                raise
+            return False
+        return True
 
     def start(self, batches: Batches) -> StreamingQuery:
         """The query: whatever appears among the files that were let in."""
@@ -136,6 +175,8 @@ class Stream:
             self.out.keep_verdict(verdict.to_dict())
             self.presented, self.presented_s = state.batch, time.monotonic()
             self.took_s = self.presented_s - began_s
+        if self.shown is not None:
+            self.shown(verdict)
         return verdict
 
     def tell(self, batches: Batches, stage: str) -> None:
@@ -178,7 +219,7 @@ class Stream:
         """What parts of one stream have in common."""
         return {
             "format": FORMAT,
-            "records": str(self.records),
+            "records": str(self.records) if self.fetching is None else self.fetching.options.url,
             "columns": list(COLUMNS),
             "tables": [table.name for table in TABLES],
             "slice_ns": SLICE_NS,
@@ -188,11 +229,11 @@ class Stream:
     def require_checkpoint(self, batches: Batches) -> None:
         """Refuse a checkpoint that is not of the query that wrote the state."""
         known, found = batches.state.query, self.query_id()
-        if batches.state.batch >= 0 and known != found:
-            place = self.folder / CHECKPOINT
-            raise InvalidInput(
-                "out", place, f"the checkpoint of query {known}; remove {self.folder} to begin anew"
-            )
+        place = self.folder / CHECKPOINT
+        is_strange = known != found if batches.state.batch >= 0 else any((place / "commits").glob("[0-9]*"))
+        if is_strange:
+            wanted = f"the checkpoint of query {known}, not of {found}; remove {self.folder} to begin anew"
+            raise InvalidInput("out", place, wanted)
 
     def query_id(self) -> str | None:
         """By what Spark knows the query, once it has begun."""

@@ -1,0 +1,66 @@
+"""Brings the record files of a tracing broker here, over the bus: each of them whole, and once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from giusto.errors import NotRetained
+from giusto.pipeline.source.options import parsed
+from giusto.pipeline.source.remote import Remote, bus_of, forget
+from giusto.pipeline.tables.files import RECORDS
+from giusto.retain import requests
+
+FOLDER = "bus"
+LIST = requests.RECORDS + "list"
+
+
+class Fetching:
+    """Record files of one broker, in a folder of their own."""
+
+    def __init__(self, url: str, out: Path) -> None:
+        self.options = parsed({"url": url})
+        self.folder = out / FOLDER
+        self._remote = Remote(self.options)
+
+    def bring(self, known: Collection[str] = ()) -> int:
+        """Fetch the files that are not here and not `known`: how many."""
+        place = self.folder / RECORDS
+        place.mkdir(parents=True, exist_ok=True)
+        here = {path.name for path in place.iterdir()} | set(known)
+        brought = 0
+        for name in self.names():
+            # A name, not a path: it is the broker's word.
+            if name not in here and Path(name).name == name:
+                with suppress(NotRetained):  # removed since
+                    write_whole(place / name, self._remote.record_file(name))
+                    brought += 1
+        return brought
+
+    def names(self) -> list[str]:
+        """The files that the broker has."""
+        if not bus_of(self.options.url).subscribers(LIST):
+            raise NotRetained(f"records of {self.options.url}", "none: start that broker with --trace DIR")
+        return [file.name for file in self._remote.record_files()]
+
+    def drop(self, known: Collection[str]) -> None:
+        """Remove files that are known elsewhere by now."""
+        for path in (self.folder / RECORDS).glob("*"):
+            if path.name in known:
+                path.unlink()
+
+    def close(self) -> None:
+        """End the connection."""
+        forget(self.options.url)
+
+
+def write_whole(path: Path, body: bytes) -> None:
+    """All of a file under its name, or nothing."""
+    unfinished = path.with_name(f".{path.name}.tmp")
+    with unfinished.open("wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
