@@ -1,4 +1,4 @@
-"""A broker that retains and traces topics, in a process of its own."""
+"""A broker that retains topics, and may trace them, in a process of its own."""
 
 from __future__ import annotations
 
@@ -19,15 +19,12 @@ WATCHDOG_S = 300.0
 
 
 class Retaining:
-    """`giusto broker` with a folder for retained topics, and one for records."""
+    """`giusto broker` with a folder for retained topics, and with one for records if it is told to."""
 
-    def __init__(self, folder: Path, patterns: str) -> None:
-        variables = {
-            "GIUSTO_RETAIN_PATTERNS": patterns,
-            "GIUSTO_RETAIN_FOLDER": str(folder / "retained"),
-            "GIUSTO_TRACE_FOLDER": str(folder / "trace"),
-            "GIUSTO_TRACE_FILE_AGE": "200ms",
-        }
+    def __init__(self, folder: Path, patterns: str, *, traces: bool = False) -> None:
+        variables = {"GIUSTO_RETAIN_PATTERNS": patterns, "GIUSTO_RETAIN_FOLDER": str(folder / "retained")}
+        if traces:
+            variables |= {"GIUSTO_TRACE_FOLDER": str(folder / "trace"), "GIUSTO_TRACE_FILE_AGE": "200ms"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "giusto", "broker", "--listen", "tcp://127.0.0.1:0"],
             env={**os.environ, **variables},

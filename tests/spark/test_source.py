@@ -207,28 +207,24 @@ def test_an_epoch_that_is_committed_again_goes_out_once(
     assert sorted(payloads(copied), key=int) == numbers(0, 300)
 
 
-def test_records_come_through_the_bus(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:
-    with giusto.connect(broker.address, name="reader") as bus, bus.advertise("traced/a") as publisher:
-        subscription = bus.subscribe("traced/a")
-        publisher.publish_many([b"x"] * 200)
-        for _ in range(200):
-            subscription.receive(timeout="60s")
-    options = {"url": broker.address, "records": "true", "maxFilesPerTrigger": "2"}
-    mine = "topic = 'traced/a' and subscriber = 'reader'"
-    records = giusto_spark.read.format("giusto").options(**options).load().where(mine)
-    wait_for(lambda: records.count() >= 200)
-    row = records.orderBy("sequence").first()
-    assert (row["sequence"], row["outcome"], row["size_bytes"]) == (0, "delivered", 1)
-    assert row["t_sent_ns"] <= row["t_ingress_ns"] <= row["t_selected_ns"] <= row["t_egress_ns"]
-    rows = giusto_spark.readStream.format("giusto").options(**options).load().where(mine)
-    query = (
-        rows.select("sequence")
-        .writeStream.format("parquet")
-        .option("path", str(tmp_path / "out"))
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
+def test_records_come_through_the_bus(giusto_spark: SparkSession, tmp_path: Path) -> None:
+    with Retaining(tmp_path, patterns="none", traces=True) as broker:
+        with giusto.connect(broker.address, name="reader") as bus, bus.advertise("traced/a") as publisher:
+            subscription = bus.subscribe("traced/a")
+            publisher.publish_many([b"x"] * 200)
+            for _ in range(200):
+                subscription.receive(timeout="60s")
+        options = {"url": broker.address, "records": "true", "maxFilesPerTrigger": "3"}
+        mine = "topic = 'traced/a' and subscriber = 'reader'"
+        records = giusto_spark.read.format("giusto").options(**options).load().where(mine)
+        wait_for(lambda: records.count() >= 200)
+        row = records.orderBy("sequence").first()
+        assert row is not None
+        assert (row["sequence"], row["outcome"], row["size_bytes"]) == (0, "delivered", 1)
+        assert row["t_ingress_ns"] <= row["t_selected_ns"] <= row["t_egress_ns"]
+        rows = giusto_spark.readStream.format("giusto").options(**options).load().where(mine)
+        writer = rows.select("sequence").writeStream.format("parquet").option("path", str(tmp_path / "out"))
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
     found = giusto_spark.read.schema("sequence bigint").parquet(str(tmp_path / "out")).collect()
     assert sorted(row["sequence"] for row in found) == list(range(200))

@@ -34,7 +34,7 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
-    listening = [Models()] if config.models.listen else []
+    listening: list[Duty] = [Models()] if config.models.listen else []
     traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
     return [*listening, *retaining(config.retain), *traced]
 
