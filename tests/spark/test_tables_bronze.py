@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.spark.records import frame, plain, seen, table, write
 
+from giusto import record
 from giusto.errors import InvalidInput
 from giusto.pipeline.tables import bronze, files
 
@@ -91,6 +92,11 @@ def test_bad_files_are_named_with_a_reason_and_the_others_are_read(
     assert "version 3, newest known is 2" in by_file["h-newer.parquet"]["detail"]
     assert "column sequence is string, not long" in by_file["g-types.parquet"]["detail"]
     assert "a copy of a-1.parquet" in by_file["b-copy.parquet"]["detail"]
+
+
+def test_the_columns_that_are_read_are_those_that_are_written() -> None:
+    assert list(files.COLUMNS) == record.schema().names
+    assert files.column_problem(record.schema()) is None
 
 
 def test_files_of_nearly_the_same_offset_are_read_together() -> None:
