@@ -5,6 +5,7 @@
 #   PYTHON  the interpreter that makes the environment   (python3)
 #   VENV    where the environment is                     (.venv)
 #   PEERS   options of bench-peers, such as "--rounds 3 --only flood"; "--help" lists them
+#   PIPELINE options of bench-pipeline, such as "--millions 1"; "--help" lists them
 #   PAPERS  options of papers: "--only tempo" runs one alone, "--kept" runs nothing
 #   MINUTES, SOAK how long `make soak` plays (10), and its options; SOAK=--help lists them
 #   FUZZ_SECONDS  how long `make fuzz` looks              (600)
@@ -40,6 +41,11 @@ bench-peers: build ## measure giusto beside other brokers and write docs/benchma
 	@sh tools/environment.sh peers
 	@$(PY) -m benchmarks.peers $(PEERS)
 
+.PHONY: bench-pipeline
+bench-pipeline: build ## measure the pipeline beside DuckDB and Polars and write docs/benchmarks-pipeline.md
+	@sh tools/environment.sh oracles
+	@$(PY) -m benchmarks.pipeline $(PIPELINE)
+
 .PHONY: papers
 papers: build ## run the published experiments in full and write docs/papers.md; fails if a claim fails unexplained
 	@sh tools/environment.sh papers
@@ -54,6 +60,7 @@ soak: build ## contracts under fire for MINUTES (10): observed maxima against bo
 .PHONY: test
 test: build ## run all tests, Rust and Python
 	@sh tools/environment.sh papers
+	@sh tools/environment.sh oracles
 	@sh tools/test.sh
 
 .PHONY: lint

@@ -32,7 +32,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 # Programs that print no figures of their own: `make bench-peers` uses them.
 TOOLS = {"load", "relay"}
 # Programs that need Spark; where it cannot run they are left out, and it is said so.
-ON_SPARK = {"sweep"}
+ON_SPARK = {"source", "sweep"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,10 @@ AIMS = [
         "128 brokers, 640 subscriptions, mtep, two hours", 1, at_most=True),
     Aim("simulator: plain chain, hop events", "network", "chain of 100 links, first come first served", 10),
     Aim("import giusto", "import", "import giusto, added", 100, at_most=True),
+    Aim("tracing every message: throughput that it costs", "tracing",
+        "throughput that tracing costs", 5, at_most=True),
+    Aim("tracing every message: time of the data thread that it costs", "tracing",
+        "data thread's time that tracing costs", 5, at_most=True),
     *(
         Aim(f"admission: {policy}, one more contract into 10,000 (1,000 topics, 10,000 publishers)",
             "admission", f"10,000 contracts, 1,000 topics, 10,000 publishers | {policy}", 10, at_most=True)

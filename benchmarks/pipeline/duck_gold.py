@@ -242,10 +242,12 @@ def envelope_rows(unit: str, letter: str, a: int, grid: list[int]) -> str:
     is_messages = unit == "messages"
     one, total = ("1", "count") if is_messages else ("largest_bytes", "size_bytes")
     sigmas = ", ".join(f"{letter}{n}" for n in range(len(grid)))
-    rate, sigma = f"b * (1e9 / {a})", f"sigma / {a}::double"
+    rate, bits, sigma = f"b * (1e9 / {a})", f"b * (1e9 / {a}) * 8", f"sigma / {a}::double"
+    mean = f"{total} * {a}::double / nullif(until_ns - since_ns, 0)"
+    is_single = f"list_transform([{sigmas}], lambda s: s <= {one} * {a})"
     return f"""
         select {FLOW}, '{unit}' as unit,
-            {rate if is_messages else "null"} as rho_hz, {"null" if is_messages else f"{rate} * 8"} as rho_bps,
+            {rate if is_messages else "null"} as rho_hz, {"null" if is_messages else bits} as rho_bps,
             {sigma if is_messages else "null"} as sigma_messages,
             {"null" if is_messages else sigma} as sigma_bytes,
             false as offered, null::bigint as excess_ns, broken, count, size_bytes, largest_bytes, since_ns,
@@ -253,17 +255,20 @@ def envelope_rows(unit: str, letter: str, a: int, grid: list[int]) -> str:
         from (
             select *, unnest([{sigmas}]) as sigma, unnest({grid}) as b,
                 unnest(range({len(grid)})) as place,
-                coalesce(len(list_filter({grid[1:]},
-                    lambda b: {total} * {a}::double / nullif(until_ns - since_ns, 0) >= b)), 0) as low,
-                coalesce(list_position(list_transform([{sigmas}], lambda s: s <= {one} * {a}), true), {len(grid)})
-                    - 1 as high
+                coalesce(len(list_filter({grid[1:]}, lambda b: {mean} >= b)), 0) as low,
+                coalesce(list_position({is_single}, true), {len(grid)}) - 1 as high
             from flows
         )
         where place between low and greatest(low, high)
     """
 
 
-COSTS = {"1": ("n", "1"), "size_bytes": ("s", "size_bytes")}
+def excess(name: str, a: str, b: str, cost: str) -> str:
+    """What the best window that ends with this message has beyond the rate."""
+    total = "n" if cost == "1" else "s"
+    return f"{a} * {total} - {b} * t - min({a} * ({total} - {cost}) - {b} * t) over w as {name}"
+
+
 ARRIVAL_ENVELOPE = f"""
     with messages as (select distinct {FLOW}, t_sent_ns, sequence, size_bytes from hops),
         summed as (
@@ -278,10 +283,7 @@ ARRIVAL_ENVELOPE = f"""
         ),
         sums as (select * replace (s::bigint as s) from summed),
         excess as (
-            select {FLOW}, t_sent_ns, size_bytes, is_broken, {", ".join(
-    f"{a} * {COSTS[cost][0]} - {b} * t - min({a} * ({COSTS[cost][0]} - {COSTS[cost][1]}) - {b} * t) over w as {name}"
-    for name, a, b, cost in points()
-)}
+            select {FLOW}, t_sent_ns, size_bytes, is_broken, {", ".join(excess(*point) for point in points())}
             from sums
             window w as (
                 partition by {FLOW} order by t_sent_ns, sequence

@@ -145,7 +145,8 @@ class Part:
         linked = unmatched({name: values[on] for name, values in sent.items()}, hop=0, node=1)
         linked["t_egress_ns"] = linked["t_selected_ns"] + rng.integers(500, 20_000, len(on))
         per_kb = np.maximum(rng.normal(900_000, 90_000, len(on)), 1.0)
-        linked["t_received_ns"] = linked["t_egress_ns"] + (per_kb * linked["size_bytes"] / 1024).astype(np.int64)
+        took = (per_kb * linked["size_bytes"] / 1024).astype(np.int64)
+        linked["t_received_ns"] = linked["t_egress_ns"] + took
         return {name: [part[name] for part in (deliveries, lost, at_end, linked)] for name in deliveries}
 
     def deliveries(self, rng: np.random.Generator, sent: dict[str, Any]) -> dict[str, Any]:
@@ -156,7 +157,8 @@ class Part:
         nth = np.arange(len(row)) - np.repeat(np.cumsum(fan_out) - fan_out, fan_out)
         subscription = np.repeat(ward.first[sent["topic"]], fan_out) + nth
         found = {name: values[row] for name, values in sent.items()}
-        egress = found["t_selected_ns"] + 3_000 * (nth + 1) + (rng.lognormal(10.0, 1.0, len(row))).astype(np.int64)
+        took = 3_000 * (nth + 1) + rng.lognormal(10.0, 1.0, len(row)).astype(np.int64)
+        egress = found["t_selected_ns"] + took
         deadline = ward.deadline[subscription]
         came = found["outcome"] == 0
         is_late = came & (deadline != NONE) & (egress - found["t_sent_ns"] > deadline)
@@ -214,7 +216,7 @@ class Part:
             if field.name not in columns:
                 values = found[field.name]
                 columns[field.name] = pa.array(values, pa.int64(), mask=values == NONE).cast(field.type)
-        return pa.table([pa.array(columns[name]).cast(schema.field(name).type) for name in schema.names], schema)
+        return pa.table([pa.array(columns[field.name]).cast(field.type) for field in schema], schema)
 
 
 def unmatched(sent: dict[str, Any], *, hop: int, node: int) -> dict[str, Any]:

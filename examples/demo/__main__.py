@@ -10,6 +10,7 @@ verdict, and leaves a report: its path is the last line.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from contextlib import ExitStack
@@ -49,13 +50,15 @@ def play(console: Console, records: Path) -> tuple[list[Client], dict[str, Kept]
         ask_too_much(console, address)
         witness = Witness()
         watch(console, clients, address, start_ns)
+        witness.stop()
         return clients, account(address), witness
 
 
-def main() -> int:
+def main(folder: str | None = None) -> int:
+    """Play and audit; the records go to `folder`, or to a temporary one that stays."""
     console = Console()
     console.print("\n[bold]giusto[/]: a broker, a ward of clients, and one of them will flood it.\n")
-    records = Path(tempfile.mkdtemp(prefix="giusto-demo-"))
+    records = Path(folder or tempfile.mkdtemp(prefix="giusto-demo-"))
     clients, found, witness = play(console, records)
     console.print()
     console.print(summary(clients, found))
@@ -66,4 +69,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(*sys.argv[1:2]))

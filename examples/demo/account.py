@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from live import Client, Witness
+from live import TOLERANCE_MS, Client, Witness
 from rich.console import Console
 from rich.table import Table
 from ward import FLOODER, ROLES
@@ -69,11 +69,21 @@ def judge(console: Console, clients: Sequence[Client], found: dict[str, Kept], w
         f"The broker turned away [bold]{policed:,}[/] messages beyond the camera's offer of "
         f"{ROLES[FLOODER].rate_hz:,}/s; the topics under contract lost [bold]{lost:,}[/]."
     )
-    late = [(one, one.worst_ms - (kept.bound_ms or 0)) for one, kept in held]
-    for one, over_ms in late:
+    for one, kept in held:
+        over_ms = one.worst_ms - (kept.bound_ms or 0)
         if over_ms > 0:
             console.print(f"{one.name}: a message was {over_ms:.1f} ms above its bound. {excuse(witness)}")
-    return lost == 0 and policed > 0 and not any(ours(over_ms, witness) for _, over_ms in late)
+        if one.lost:
+            console.print(
+                f"{one.name}: {kept.policed} messages came too soon after others. {excuse(witness)}"
+            )
+    return policed > 0 and not any(broken(one, kept, witness) for one, kept in held)
+
+
+def broken(one: Client, kept: Kept, witness: Witness) -> bool:
+    """Whether the broker broke its promise: messages that were late, or lost without having come too soon."""
+    too_soon = 0 if ours(TOLERANCE_MS, witness) else kept.policed
+    return ours(one.worst_ms - (kept.bound_ms or 0), witness) or one.lost > too_soon
 
 
 def excuse(witness: Witness) -> str:

@@ -22,7 +22,7 @@ import giusto
 
 BARS = " ▁▂▃▄▅▆▇█"
 # How much too early a message may come: when the machine stands still, the broker does not read for so long.
-TOLERANCE = "50ms"
+TOLERANCE_MS = 50
 
 
 class Client:
@@ -64,10 +64,15 @@ class Witness:
 
     def __init__(self) -> None:
         self.worst_ms = 0.0
+        self._is_watching = True
         threading.Thread(target=self._watch, daemon=True).start()
 
+    def stop(self) -> None:
+        """What comes now is no excuse for what was."""
+        self._is_watching = False
+
     def _watch(self) -> None:
-        while True:
+        while self._is_watching:
             before_ns = time.monotonic_ns()
             time.sleep(0.001)
             self.worst_ms = max(self.worst_ms, (time.monotonic_ns() - before_ns) / 1e6 - 1)
@@ -76,7 +81,7 @@ class Witness:
 @contextmanager
 def process(*command: str) -> Iterator[subprocess.Popen[str]]:
     """A child that is gone when we are."""
-    environment = os.environ | {"GIUSTO_GUARANTEE_TOLERANCE": TOLERANCE}
+    environment = os.environ | {"GIUSTO_GUARANTEE_TOLERANCE": f"{TOLERANCE_MS}ms"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     child = subprocess.Popen([sys.executable, *command], env=environment, **pipes)
     try:

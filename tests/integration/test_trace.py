@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,8 @@ from raw import WATCHDOG_S, BrokerProcess
 from watch import eventually
 
 import giusto
-from giusto import record
+from giusto import Need, record
+from giusto.errors import GiustoError
 from giusto.trace.manifest import lines
 
 COUNT = 2_000
@@ -86,6 +90,110 @@ def test_facts_say_what_topics_and_clients_are_allotted(tmp_path: Path) -> None:
     shares = {fact["topic"]: (fact["weight"], fact["share"]) for fact in found["topics"]}
     assert shares == {"x": (3, 0.75), "y": (1, 0.25)}
     assert (found["input"], found["output"]) == ("twrr", "fifo")
+
+
+def test_a_client_that_traces_has_a_record_of_each_message_and_subscription(tmp_path: Path) -> None:
+    with BrokerProcess(**{"trace.folder": str(tmp_path)}) as broker:
+        with (
+            giusto.connect(broker.address, name="nurse", trace=tmp_path) as nurse,
+            giusto.connect(broker.address, name="monitor") as monitor,
+        ):
+            first = nurse.subscribe("ward/#")
+            second = nurse.subscribe("ward/3", Need(deadline="10s", price=2, penalty=1))
+            publisher = monitor.advertise("ward/3")
+            for number in range(50):
+                publisher.publish(number.to_bytes(4, "big"))
+            for subscription in (first, second):
+                for _ in range(50):
+                    subscription.receive(timeout=f"{WATCHDOG_S}s")
+            numbers = {first.number, second.number}
+        broker.signal(signal.SIGTERM)
+        assert broker.wait() == 0
+    rows = record.read(tmp_path).to_pylist()
+    at_client = [row for row in rows if row["hop"] == 1]
+    at_broker = {(row["subscription"], row["sequence"]): row for row in rows if row["hop"] == 0}
+    assert len(at_client) == len(at_broker) == 100
+    assert {row["subscription"] for row in at_client} == numbers
+    for row in at_client:
+        seen = at_broker[row["subscription"], row["sequence"]]
+        same = (
+            "run",
+            "topic",
+            "publisher",
+            "subscriber",
+            "t_sent_ns",
+            "deadline_ns",
+            "price",
+            "outcome",
+            "size_bytes",
+        )
+        assert {name: row[name] for name in same} == {name: seen[name] for name in same}
+        assert row["node"] == "nurse"
+        assert row["t_received_ns"] == row["t_ingress_ns"] >= seen["t_egress_ns"]
+        assert row["t_egress_ns"] is row["t_selected_ns"] is None
+    ended = [path.name for path in (tmp_path / "manifest").iterdir()]
+    assert len(ended) == 2
+
+
+def test_a_client_that_comes_back_to_another_run_of_the_broker_records_that_run(tmp_path: Path) -> None:
+    with BrokerProcess() as broker:
+        port = int(broker.address.rpartition(":")[2])
+        with (
+            giusto.connect(broker.address, name="nurse", trace=tmp_path) as nurse,
+            giusto.connect(broker.address, name="monitor") as monitor,
+        ):
+            subscription, publisher = nurse.subscribe("a"), monitor.advertise("a")
+            runs = [nurse.run]
+            publisher.publish(b"1")
+            subscription.receive(timeout=f"{WATCHDOG_S}s")
+            broker.signal(signal.SIGKILL)
+            broker.wait()
+            with BrokerProcess(listen=[f"tcp://127.0.0.1:{port}"]):
+                eventually(lambda: publisher_is_back(publisher, subscription), "both clients to be back")
+                runs.append(nurse.run)
+    assert runs[0] != runs[1]
+    table = record.read(tmp_path, ["run", "subscriber"]).to_pydict()
+    assert list(dict.fromkeys(table["run"])) == runs
+    assert set(table["subscriber"]) == {"nurse"}
+
+
+def publisher_is_back(publisher: giusto.Publisher, subscription: giusto.Subscription) -> bool:
+    """Whether a message gets through."""
+    try:
+        publisher.publish(b"2")
+        subscription.receive(timeout="100ms")
+    except (GiustoError, OSError):
+        return False
+    return True
+
+
+def test_a_client_with_an_event_loop_traces_too(tmp_path: Path) -> None:
+    async def listen(address: str) -> None:
+        async with (
+            giusto.aio.connect(address, name="nurse", trace=tmp_path) as nurse,
+            giusto.aio.connect(address, name="monitor") as monitor,
+        ):
+            subscription, publisher = await nurse.subscribe("a"), await monitor.advertise("a")
+            for _ in range(20):
+                await publisher.publish(b"x")
+                await subscription.receive(timeout=f"{WATCHDOG_S}s")
+
+    with BrokerProcess() as broker:
+        asyncio.run(listen(broker.address))
+    assert record.read(tmp_path, ["sequence"])["sequence"].to_pylist() == list(range(20))
+
+
+def test_a_bus_that_was_never_closed_has_written_its_records_when_the_program_ends(tmp_path: Path) -> None:
+    program = f"""
+import giusto
+bus = giusto.connect({{address!r}}, trace={str(tmp_path)!r})
+subscription, publisher = bus.subscribe("a"), bus.advertise("a")
+publisher.publish(b"x")
+subscription.receive(timeout="{WATCHDOG_S}s")
+"""
+    with BrokerProcess() as broker:
+        subprocess.run([sys.executable, "-c", program.format(address=broker.address)], check=True)
+    assert record.read(tmp_path).num_rows == 1
 
 
 def newest(folder: Path) -> dict[str, Any]:

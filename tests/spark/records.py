@@ -60,7 +60,8 @@ def random_rows(rng: random.Random, messages: int, slices: int = 3) -> list[dict
 
 def random_message(rng: random.Random, sequence: int, slices: int) -> list[dict[str, Any]]:
     """One message: lost, or a copy on a link, or seen by a broker and perhaps by its subscriber."""
-    sent = rng.randrange(slices * SLICE_NS)
+    # Close together and far from the ends of a slice, so that some wait while others are served.
+    sent = rng.randrange(slices) * SLICE_NS + SLICE_NS // 2 + rng.randrange(2_000_000)
     ingress = sent + rng.randint(0, 10_000)
     selected = ingress + rng.choice([0, 1, rng.randint(0, 10**6)])
     egress = selected + rng.choice([0, 5, rng.randint(0, 10**6)])

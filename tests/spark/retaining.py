@@ -1,4 +1,4 @@
-"""A broker that retains topics, in a process of its own; it can be killed and started again."""
+"""A broker that retains and traces topics, in a process of its own."""
 
 from __future__ import annotations
 
@@ -19,38 +19,33 @@ WATCHDOG_S = 300.0
 
 
 class Retaining:
-    """`giusto broker` with a folder for retained topics; settings are those of `[retain]`."""
+    """`giusto broker` with a folder for retained topics, and one for records."""
 
-    def __init__(self, folder: Path, listen: str = "tcp://127.0.0.1:0", **settings: str) -> None:
-        given = {"patterns": "ward/#", **settings, "folder": str(folder)}
-        variables = {f"GIUSTO_RETAIN_{name.upper()}": value for name, value in given.items()}
+    def __init__(self, folder: Path, patterns: str) -> None:
+        variables = {
+            "GIUSTO_RETAIN_PATTERNS": patterns,
+            "GIUSTO_RETAIN_FOLDER": str(folder / "retained"),
+            "GIUSTO_TRACE_FOLDER": str(folder / "trace"),
+            "GIUSTO_TRACE_FILE_AGE": "200ms",
+        }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "giusto", "broker", "--listen", listen],
+            [sys.executable, "-m", "giusto", "broker", "--listen", "tcp://127.0.0.1:0"],
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
         assert self.process.stdout is not None
         ready = self.process.stdout.readline().strip()
-        assert ready.startswith("ready "), self.process.communicate()[1]
+        assert ready.startswith("ready ")
         self.address = ready.removeprefix("ready ")
-
-    def stop(self) -> str:
-        """End it in order; what it said."""
-        self.process.terminate()
-        return self.process.communicate(timeout=WATCHDOG_S)[1]
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self.process.poll() is None:
-            self.kill()
+        self.process.kill()
+        self.process.communicate()
 
 
 def publish(address: str, topic: str, payloads: Sequence[bytes], **attributes: Any) -> None:

@@ -133,13 +133,28 @@ def test_a_quantum_is_measured_only_where_another_message_waited(spark: SparkSes
         seen(T0 + 4 * MS, ingress=T0 + 4 * MS, selected=T0 + 5 * MS, sequence=3, egress=T0 + 6 * MS),
         seen(T0 + 4 * MS, ingress=T0 + 5 * MS, selected=T0 + 9 * MS, sequence=4, egress=T0 + 10 * MS),
         seen(T0 + 4 * MS, ingress=T0 + 6 * MS, selected=T0 + 11 * MS, sequence=5, egress=T0 + 12 * MS),
+        # Two are chosen at one reading of the clock, and share the 6 ms until the next.
+        *(
+            seen(
+                T0 + 20 * MS,
+                ingress=T0 + 20 * MS,
+                selected=T0 + 20 * MS,
+                sequence=n,
+                topic="x",
+                size_bytes=5_000,
+            )
+            for n in (1, 2)
+        ),
+        seen(T0 + 20 * MS, ingress=T0 + 20 * MS, selected=T0 + 26 * MS, sequence=3, topic="x", size_bytes=9),
         # At the edge of its slice: one sent before might have been served in between.
         seen(20 * S, ingress=20 * S, selected=20 * S, sequence=6, egress=20 * S + MS),
         seen(20 * S, ingress=20 * S, selected=20 * S + MS, sequence=7, egress=20 * S + MS),
     ]
     found = records.plain(quantum.TABLE.of(inputs(spark, rows)))
     measured = {(row["size_class"], row["fan_out"]): row for row in found}
-    assert set(measured) == {(128, 1), (128, 2)}
+    assert set(measured) == {(128, 1), (128, 2), (8_192, 1)}
+    at_once = measured[8_192, 1]
+    assert (at_once["count"], at_once["mean_ns"], at_once["max_ns"]) == (2, 3 * MS, 3 * MS)
     both = measured[128, 2]
     assert (both["count"], both["mean_ns"], both["max_ns"], both["largest_bytes"]) == (1, 2 * MS, 2 * MS, 100)
     # 5 to 9 ms and 9 to 11 ms.

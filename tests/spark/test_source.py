@@ -10,24 +10,29 @@ import pytest
 from retaining import Retaining, log_of, publish, wait_for
 
 import giusto
-from giusto.pipeline.source import GiustoDataSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retaining]:
     """One broker for the tests of this module; every test has topics of its own."""
-    with Retaining(tmp_path_factory.mktemp("retained"), patterns="ward/#,lab/#,copy/#,small/#") as process:
+    with Retaining(
+        tmp_path_factory.mktemp("retained"), patterns="ward/#,lab/#,steps/#,copy/#,small/#"
+    ) as process:
         yield process
 
 
 @pytest.fixture(scope="module")
 def giusto_spark(spark: SparkSession) -> SparkSession:
     """The session, which knows the format."""
+    from giusto.pipeline.source import GiustoDataSource
+
     spark.dataSource.register(GiustoDataSource)
     return spark
 
@@ -104,21 +109,23 @@ def test_a_stream_goes_on_where_it_stopped(
     giusto_spark: SparkSession, broker: Retaining, tmp_path: Path
 ) -> None:
     out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
-    publish(broker.address, "ward/s", numbers(0, 1_000))
-    rows = stream(giusto_spark, broker, "ward/s", maxRowsPerTrigger=6_000)
+    publish(broker.address, "steps/s", numbers(0, 1_000))
+    rows = stream(giusto_spark, broker, "steps/s", maxRowsPerTrigger=600)
     assert sorted(drained(rows, out, checkpoint), key=int) == numbers(0, 1_000)
-    assert len(list((checkpoint / "offsets").glob("[0-9]*"))) > 1, "no more than 6,000 rows at a time"
-    publish(broker.address, "ward/s", numbers(1_000, 1_500))
+    assert len(list((checkpoint / "offsets").glob("[0-9]*"))) > 1, "no more than 600 rows at a time"
+    publish(broker.address, "steps/s", numbers(1_000, 1_500))
     assert sorted(drained(rows, out, checkpoint), key=int) == numbers(0, 1_500)
     with giusto.connect(broker.address) as bus:
-        log = log_of(bus, "ward/s")
+        log = log_of(bus, "steps/s")
     assert 0 < max(log.cursors.values()) <= log.head
-    with pytest.raises(Exception, match="checkpoint = of a query on ward/s"):
+    with pytest.raises(Exception, match="checkpoint = of a query on steps/s"):
         drained(stream(giusto_spark, broker, "ward/1"), out, checkpoint)
 
 
 def test_what_is_not_retained_is_said(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match=r"elsewhere/#: not retained: the broker keeps ward/#, lab/#"):
+    with pytest.raises(
+        Exception, match=r"elsewhere/#: not retained: the broker keeps ward/#, lab/#, steps/#"
+    ):
         read(giusto_spark, broker, "elsewhere/#").collect()
     with pytest.raises(Exception, match="volatile=true reads topics as they are, at most once"):
         drained(stream(giusto_spark, broker, "elsewhere/a"), tmp_path / "out", tmp_path / "checkpoint")
@@ -141,6 +148,24 @@ def test_a_topic_without_retention_is_read_as_it_comes(
     finally:
         query.stop()
     assert payloads(giusto_spark.table("now")) == numbers(0, 400)
+
+
+def test_the_query_of_the_page_runs(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "reference" / "source.md").read_text(encoding="utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    code = code.replace("giusto://127.0.0.1:7447", broker.address)
+    code = code.replace("/var/lib/giusto/alarms", str(tmp_path))
+    with giusto.connect(broker.address) as bus:
+        nurse = bus.subscribe("alarm/#")
+        names: dict[str, Any] = {}
+        exec(code, names)
+        try:
+            publish(broker.address, "ward/page", [b"fine"], spo2=97)
+            publish(broker.address, "ward/page", [b"low"], spo2=88)
+            message = next(one for one in nurse if one.topic == "alarm/ward/page")
+        finally:
+            names["query"].stop()
+    assert (message.payload, message.priority, message.attributes) == (b"low", 7, {"spo2": "88"})
 
 
 def test_rows_are_published_with_their_attributes(giusto_spark: SparkSession, broker: Retaining) -> None:
@@ -180,3 +205,30 @@ def test_an_epoch_that_is_committed_again_goes_out_once(
     copied = read(giusto_spark, broker, "small/out")
     wait_for(lambda: copied.count() >= 300)
     assert sorted(payloads(copied), key=int) == numbers(0, 300)
+
+
+def test_records_come_through_the_bus(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:
+    with giusto.connect(broker.address, name="reader") as bus, bus.advertise("traced/a") as publisher:
+        subscription = bus.subscribe("traced/a")
+        publisher.publish_many([b"x"] * 200)
+        for _ in range(200):
+            subscription.receive(timeout="60s")
+    options = {"url": broker.address, "records": "true", "maxFilesPerTrigger": "2"}
+    mine = "topic = 'traced/a' and subscriber = 'reader'"
+    records = giusto_spark.read.format("giusto").options(**options).load().where(mine)
+    wait_for(lambda: records.count() >= 200)
+    row = records.orderBy("sequence").first()
+    assert (row["sequence"], row["outcome"], row["size_bytes"]) == (0, "delivered", 1)
+    assert row["t_sent_ns"] <= row["t_ingress_ns"] <= row["t_selected_ns"] <= row["t_egress_ns"]
+    rows = giusto_spark.readStream.format("giusto").options(**options).load().where(mine)
+    query = (
+        rows.select("sequence")
+        .writeStream.format("parquet")
+        .option("path", str(tmp_path / "out"))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    found = giusto_spark.read.schema("sequence bigint").parquet(str(tmp_path / "out")).collect()
+    assert sorted(row["sequence"] for row in found) == list(range(200))

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 GOOD = seen(100, ingress=110, selected=130, egress=150)
-DAY_NS = 24 * 3600 * 10**9
+SECOND_NS = 10**9
+DAY_NS = 24 * 3600 * SECOND_NS
 
 
 def trace_folder(folder: Path) -> dict[str, str]:
     """Files of all kinds; what is wrong with each."""
     records = folder / "records"
-    said = {"run": "r", "node": "hub", "wall_offset_ns": 5_000_123}
+    said = {"run": "r", "node": "hub", "wall_offset_ns": 5 * SECOND_NS}
     write(records / "a-1.parquet", [GOOD, {**GOOD, "sequence": 1}], sequence=1, **said)
     write(records / "a-2.parquet", [{**GOOD, "sequence": 2}], sequence=2, **said)
     # From another place, without a word about itself.
@@ -75,7 +76,14 @@ def test_bad_files_are_named_with_a_reason_and_the_others_are_read(
     rows = plain(found.rows)
     assert len(rows) == sum(file.rows for file in found.files.good) == 6
     assert Counter((row["sequence"], row["subscription"], row["wall_offset_ns"]) for row in rows) == Counter(
-        [(0, 1, 5_000_000), (1, 1, 5_000_000), (2, 1, 5_000_000), (3, 1, None), (4, None, None), (0, 1, None)]
+        [
+            (0, 1, 5 * SECOND_NS),
+            (1, 1, 5 * SECOND_NS),
+            (2, 1, 5 * SECOND_NS),
+            (3, 1, None),
+            (4, None, None),
+            (0, 1, None),
+        ]
     )
     assert found.quarantine.count() == 0
     by_file = {row["file"]: row for row in plain(bronze.quarantined_files(spark, found.files.bad))}
@@ -83,6 +91,12 @@ def test_bad_files_are_named_with_a_reason_and_the_others_are_read(
     assert "version 3, newest known is 2" in by_file["h-newer.parquet"]["detail"]
     assert "column sequence is string, not long" in by_file["g-types.parquet"]["detail"]
     assert "a copy of a-1.parquet" in by_file["b-copy.parquet"]["detail"]
+
+
+def test_files_of_nearly_the_same_offset_are_read_together() -> None:
+    offsets = [None, 3 * SECOND_NS, 5, SECOND_NS // 100, 3 * SECOND_NS + 1, None]
+    given = tuple(files.RecordFile(Path(str(n)), 1, None, offset) for n, offset in enumerate(offsets))
+    assert bronze.by_offset(given) == {None: ["0", "5"], 3 * SECOND_NS: ["1", "4"], 0: ["2", "3"]}
 
 
 BAD: dict[str, list[dict[str, Any]]] = {
@@ -103,7 +117,7 @@ BAD: dict[str, list[dict[str, Any]]] = {
         seen(100, ingress=110, selected=130, egress=150, received=151 + DAY_NS),
     ],
     "order": [
-        seen(100, ingress=99),
+        seen(2 * SECOND_NS, ingress=SECOND_NS - 1),
         seen(100, ingress=110, selected=109),
         seen(100, ingress=110, selected=130, egress=129),
         seen(100, ingress=110, selected=130, egress=150, received=149),
@@ -114,6 +128,8 @@ FINE = [
     GOOD,
     seen(100, ingress=100, selected=100, egress=100, received=100),
     seen(100, ingress=91, selected=130, egress=150, received=141, clock_error_ns=10),
+    # Sent while the broker was in a turn for which it had looked at the clock before.
+    seen(SECOND_NS, ingress=SECOND_NS - 20_000, selected=SECOND_NS - 20_000, egress=SECOND_NS + 5),
     seen(0, ingress=0, outcome="policed", subscriber=None, subscription=None),
     {**GOOD, "run": None, "node": None, "topic": None, "publisher": None},
     # The wire's number has 64 bits without a sign, and is kept bit for bit.

@@ -11,7 +11,7 @@ from tests.spark.records import frame, plain, random_rows
 
 from giusto.errors import InvalidInput
 from giusto.pipeline.tables import silver
-from giusto.pipeline.tables.catalog import TABLES, table
+from giusto.pipeline.tables.catalog import table
 from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+EXACT = ("topic_latency", "contract_audit", "violations", "earnings", "losses")
 SLICES = 6
 MESSAGES = 400
 FACTS = "run string, node string, at_ns long, wall_offset_ns long, input string, output string, \
@@ -42,7 +43,8 @@ def part(spark: SparkSession, arrow: tuple[pa.Table, pa.Table], slices: range) -
     return Inputs(deliveries, hops, spark.createDataFrame(facts, FACTS))
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+# Those of models have tests of their own: some of their sums are rounded.
+@pytest.mark.parametrize("table", [table(name) for name in EXACT], ids=EXACT)
 def test_parts_merge_to_the_sums_of_the_whole(
     spark: SparkSession, arrow: tuple[pa.Table, pa.Table], seed: int, table: Table
 ) -> None:
@@ -51,7 +53,8 @@ def test_parts_merge_to_the_sums_of_the_whole(
     partials = [table.partial(part(spark, arrow, slices)) for slices in parts]
     two = table.merge(partials[0].unionByName(partials[1]))
     merged = plain(table.merge(two.unionByName(partials[2])))
-    assert merged == plain(table.merge(table.partial(part(spark, arrow, range(SLICES)))))
+    whole = plain(table.merge(table.partial(part(spark, arrow, range(SLICES)))))
+    assert merged == whole
     assert merged
 
 

@@ -16,13 +16,16 @@ use std::time::Duration;
 
 use giusto_core::frame::{Frame, LIMIT_BYTES};
 use giusto_core::id::Nanos;
+use giusto_core::record::Unfolding;
 use giusto_net::connection::{self as net, Address, Clock, Waited};
 use giusto_net::session::{Occasion, Session};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::errors::{Raise, exception};
+use crate::record::{Batch, Drain};
 use names::Cache;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -52,6 +55,7 @@ pub(crate) struct Shared {
     is_closed: AtomicBool,
     looked_ns: AtomicI64,
     pub(crate) names: Mutex<Cache>,
+    drain: Option<Drain>,
 }
 
 #[derive(Default)]
@@ -186,8 +190,16 @@ pub(crate) struct Connection {
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (*, attend=None, idle=None, in_memory=false, in_loop=false))]
-    fn new(attend: Option<Py<PyAny>>, idle: Option<Py<PyAny>>, in_memory: bool, in_loop: bool) -> Self {
+    #[pyo3(signature = (*, attend=None, idle=None, in_memory=false, in_loop=false, record_capacity=0,
+                        record_sampling=1))]
+    fn new(
+        attend: Option<Py<PyAny>>,
+        idle: Option<Py<PyAny>>,
+        in_memory: bool,
+        in_loop: bool,
+        record_capacity: usize,
+        record_sampling: u32,
+    ) -> PyResult<Self> {
         let time = in_memory.then(|| Arc::new(AtomicI64::new(0)));
         let clock = time.clone().map_or(Clock::Monotonic, Clock::Virtual);
         let shared = Shared {
@@ -200,8 +212,35 @@ impl Connection {
             // In an event loop the loop reads, or nobody would be woken.
             looked_ns: AtomicI64::new(if in_loop || in_memory { i64::MAX } else { 0 }),
             names: Mutex::default(),
+            drain: Drain::new(record_capacity, Unfolding::new("", "", 1)),
         };
-        Self { shared: Arc::new(shared) }
+        if record_capacity > 0 {
+            let begun = shared.net.with(|session| session.record(record_capacity, record_sampling));
+            begun.map_err(Raise::raise)?;
+        }
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Records are of this client and this run of its broker from now on.
+    fn identify(&self, run: &str, name: &str) -> PyResult<()> {
+        let Some(drain) = &self.shared.drain else { return Ok(()) };
+        let portions = drain.portions();
+        let changed = self
+            .shared
+            .net
+            .with(|session| session.identify(run, name).map(|before| portions.put_down(before)));
+        changed.map_err(Raise::raise)
+    }
+
+    /// The records since the last drain; None if none are kept.
+    fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let Some(drain) = &self.shared.drain else { return Ok(None) };
+        let batch = py.detach(|| {
+            let (buffer, portions) = (drain.buffer(), drain.portions());
+            self.shared.net.with(|session| portions.put_down(session.swap_records(buffer)));
+            drain.batch()
+        });
+        batch.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// Connects and says hello.

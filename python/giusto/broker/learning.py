@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 from giusto.broker.desk import Desk
@@ -57,6 +58,8 @@ class Learning:
         self._tolerance_ns = config.tolerance_ns
         self._clock = clock
         self._node = node
+        self._costs = guarded.book.setting.costs
+        self._factor = Fraction(1)
         self._verdicts: dict[tuple[str, str], ModelVerdict] = {}
 
     @property
@@ -97,14 +100,17 @@ class Learning:
         ]
         if not known:
             return "kept", f"fewer than {ENOUGH:,} of any kind were measured"
-        setting = self._guarded.book.setting
-        factor = excess(setting.costs, known)
-        times = f"one of a hundred takes {float(factor):.2f} times what it is taken for"
-        if factor <= 1:
-            return "kept", f"the costs cover it: {times} at most"
+        factor = excess(self._costs, known)
+        times = f"one of a hundred takes {float(factor):.2f} times what it was taken for at the start"
+        if factor <= self._factor:
+            return "kept", f"the costs cover it: {times}"
         if factor > FACTOR_MAX:
             return "reported", f"{times}: that is not the work of the broker, see `giusto doctor`"
-        return self._price(replace(setting, costs=raised(setting.costs, factor)), self._modes.quantum, times)
+        setting = replace(self._guarded.book.setting, costs=raised(self._costs, factor))
+        decision = self._price(setting, self._modes.quantum, times)
+        if decision[0] == "applied":
+            self._factor = factor
+        return decision
 
     # --- how long links take
 

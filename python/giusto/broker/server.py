@@ -86,9 +86,9 @@ class Broker:
     def start(self) -> None:
         """Serve from now on, in threads of its own."""
         self._plane.start()
+        self.outcomes = realtime.apply(self.config.realtime, self._plane)
         if self._trace is not None:
             self._trace.start()
-        self.outcomes = realtime.apply(self.config.realtime, self._plane)
         self._thread.start()
         self._begun.wait()
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from giusto import _core
 from giusto.client import exchange
-from giusto.client.face import ADDRESS, LEAVE_NS, broker_address
+from giusto.client.face import ADDRESS, LEAVE_NS, TraceFolder, broker_address
 from giusto.client.primitives import Primitives
 from giusto.client.publisher import Publisher
 from giusto.client.report import Periods, Report
@@ -28,10 +28,11 @@ class Bus(Primitives):
         name: str | None = None,
         timeout: Duration = 5.0,
         reconnect: bool = True,
+        trace: TraceFolder = None,
     ) -> None:
         self._replies: Subscription | None = None
         self._second: Bus | None = None
-        super().__init__(address, name, timeout, reconnect)
+        super().__init__(address, name, timeout, reconnect, trace)
 
     # --- request and reply
 
@@ -195,6 +196,7 @@ class Bus(Primitives):
             self._second.close()
         self._native.end("the bus was closed", LEAVE_NS, is_wanted=True)
         self._join()
+        self._end_trace()
 
     def __enter__(self) -> Self:
         return self
@@ -206,12 +208,17 @@ class Bus(Primitives):
 
 
 def connect(
-    address: str | None = None, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+    address: str | None = None,
+    *,
+    name: str | None = None,
+    timeout: Duration = 5.0,
+    reconnect: bool = True,
+    trace: TraceFolder = None,
 ) -> Bus:
     """Connect to a broker: at `address`, else at `GIUSTO_ADDRESS`, else on this machine.
 
     `timeout` is for connecting and for each answer. With `reconnect` a lost connection is restored by a
     thread, with all publishers and subscriptions, once somebody notices the loss; without, everything raises
-    `Closed` from then on.
+    `Closed` from then on. With `trace`, a folder, a record of each message that comes in is written there.
     """
-    return Bus(broker_address(address), name=name, timeout=timeout, reconnect=reconnect)
+    return Bus(broker_address(address), name=name, timeout=timeout, reconnect=reconnect, trace=trace)

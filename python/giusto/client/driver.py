@@ -8,7 +8,7 @@ from typing import TypeVar
 from giusto import _core
 from giusto.client import operation
 from giusto.client.dispatcher import Dispatcher
-from giusto.client.face import AnyBus, not_connected, weak_hook
+from giusto.client.face import AnyBus, TraceFolder, not_connected, weak_hook
 from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.contract import Duration
 from giusto.errors import Closed, TimedOut
@@ -21,8 +21,15 @@ JOIN_S = 1.0
 class Driver(AnyBus):
     """A connection to a broker that drives operations to their end; any thread may."""
 
-    def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
-        super().__init__(address, name, timeout, reconnect)
+    def __init__(
+        self,
+        address: str,
+        name: str | None,
+        timeout: Duration,
+        reconnect: bool,
+        trace: TraceFolder = None,
+    ) -> None:
+        super().__init__(address, name, timeout, reconnect, trace)
         self._lock = threading.RLock()
         self._restorer: threading.Thread | None = None
         self._closing = threading.Event()
@@ -30,13 +37,14 @@ class Driver(AnyBus):
         self._native = self._make_native()
         try:
             self._connected = self._run(operation.connect(self._native, self.name, self._is_unnamed))
+            self.name = self._connected.name
+            self._begin_trace()
         except BaseException as error:
             self._native.end("never connected", 0)
             raise not_connected(error, self) from None
-        self.name = self._connected.name
 
     def _make_native(self) -> _core.Connection:
-        return _core.Connection(attend=weak_hook(self._attend))
+        return _core.Connection(attend=weak_hook(self._attend), record_capacity=self._record_capacity)
 
     # --- operations
 

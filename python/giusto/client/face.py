@@ -12,7 +12,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, TypeAlias
 
 from giusto import _core
 from giusto.client.events import Event, EventQueue, Lost, Restored
@@ -27,6 +27,9 @@ from giusto.protocol import Connected, encode
 ADDRESS = "giusto://127.0.0.1:7447"
 VARIABLE = "GIUSTO_ADDRESS"
 QUEUE = 65_536
+RECORDS = 262_144
+"""Records that wait for the writer of a bus that traces."""
+TraceFolder: TypeAlias = str | os.PathLike[str] | None
 log = logging.getLogger("giusto")
 ELSEWHERE = "the bus was made in another process: connect again after a fork"
 LEAVE_NS = 1_000_000_000
@@ -40,7 +43,14 @@ _open: weakref.WeakSet[AnyBus] = weakref.WeakSet()
 class AnyBus:
     """A connection to a broker with all that was asked for on it."""
 
-    def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
+    def __init__(
+        self,
+        address: str,
+        name: str | None,
+        timeout: Duration,
+        reconnect: bool,
+        trace: TraceFolder = None,
+    ) -> None:
         self.address = _text(address, "address", ADDRESS)
         if name is not None and not _text(name, "name", "monitor"):
             raise InvalidInput("name", "", "a name with at least one letter, or none to get one")
@@ -57,6 +67,8 @@ class AnyBus:
         self._process = os.getpid()
         self._has_reports = False
         self._is_second = False
+        self._trace_folder = None if trace is None else os.fspath(trace)
+        self._end_trace: Callable[[], object] = lambda: None
         # Publishers that requests and replies have made, by topic.
         self._requesters: dict[str, Any] = {}
         self._repliers: OrderedDict[str, Any] = OrderedDict()
@@ -80,6 +92,24 @@ class AnyBus:
         """The report of each subscription since this was last asked."""
         now_ns = self._native.now
         return [one._recent_report(now_ns) for one in list(self._ledger.subscriptions.values())]
+
+    # --- records of what comes in
+
+    @property
+    def _record_capacity(self) -> int:
+        """Records that the native connection has room for."""
+        return 0 if self._trace_folder is None else RECORDS
+
+    def _begin_trace(self) -> None:
+        """Write what the native connection records, until `_end_trace`, or until nobody has the bus."""
+        if self._trace_folder is None:
+            return
+        from giusto.trace import Options, TraceWriter
+
+        options = Options(folder=self._trace_folder, capacity=RECORDS)
+        writer = TraceWriter(options, self._native.drain_records, node=self.name, run=self.run)
+        writer.start()
+        self._end_trace = weakref.finalize(self, writer.stop)
 
     # --- the end
 

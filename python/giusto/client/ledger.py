@@ -200,6 +200,9 @@ class Ledger:
                 party.number, party.matched = answer.subscription, answer.publishers
                 party.verdict = verdict(answer.verdict)
                 party._set_bound(answer.verdict.promise_ns or 0)
+                need = party.need
+                worth = None if need.deadline_ns is None else (need.price, need.penalty)
+                party._tell_records(answer.subscription, need.deadline_ns, answer.verdict.promise_ns, worth)
 
     def _matched(self, notice: Matched) -> Iterator[Event]:
         party = self._party(notice.flow, notice.subscription)

@@ -79,6 +79,7 @@ def connect(native: _core.Connection, name: str, unnamed: bool) -> Operation[Con
     yield Open()
     make = partial(Connect, name=name, version=_core.VERSION, udp_port=native.udp_port, unnamed=unnamed)
     connected: Connected = yield Ask(make)
+    native.identify(connected.run, connected.name)
     if native.udp_port is not None and connected.udp_port is not None:
         native.connect_udp(connected.udp_port)
     return connected

@@ -59,7 +59,8 @@ def raised(costs: Costs, factor: Fraction) -> Costs:
 
 
 def _times(line: Line, factor: Fraction) -> Line:
-    return Line(_up(line.fixed_ns * factor), _up(line.byte_ps * factor))
+    # A line is rounded up to whole nanoseconds, and that is multiplied too.
+    return Line(_up((line.fixed_ns + 1) * factor), _up(line.byte_ps * factor))
 
 
 def _up(number: Fraction) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -29,14 +30,22 @@ Row = Mapping[str, Any]
 
 
 def publish(url: str, tables: Mapping[str, pa.Table]) -> list[Model]:
-    """Publish what some of TABLES, as presented, say to the broker at `url`; returns what that was."""
-    found = list(models(tables))
-    with connect(url, name="$pipeline") as bus:
+    """Publish what some of TABLES, as presented, say to the broker at `url`; returns what that was.
+
+    Of flows only those that have no offer, or broke it: there may be very many, and others change nothing.
+    """
+    found = [model for model in models(tables) if is_news(model)]
+    with connect(url, name=f"$pipeline-{os.getpid()}") as bus:
         publishers = {topic: bus.advertise(topic) for topic in sorted({topic_of(model) for model in found})}
         for model in found:
             publishers[topic_of(model)].publish(encode(model))
         bus.flush()
     return found
+
+
+def is_news(model: Model) -> bool:
+    """Whether a broker could make something of it."""
+    return not isinstance(model, EnvelopeModel) or model.min_sep_ns is None or model.broken > 0
 
 
 def measured(

@@ -44,7 +44,7 @@ class Result:
 
 def result(out: str | Path) -> Result:
     """What a pipeline left in a folder."""
-    path = Path(out)
+    path = Path(out).absolute()  # Spark may have another working directory
     kept = read_json(path / VERDICT) if path.is_dir() else None
     if kept is None:
         raise InvalidInput("out", path, "a folder with tables; `giusto pipeline run` makes one")

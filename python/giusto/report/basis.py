@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from giusto.report.markup import Markup, element, joined, paragraph
+from giusto.report.verdict import arrived, lost
 from giusto.report.wording import count, counted, listed
 
 FILES = {
@@ -64,7 +65,8 @@ def read(found: Mapping[str, Any]) -> Markup:
     said = f" of {counted(number, 'run')}" if isinstance(number, int) else ""
     waiting = found.get("pending") or 0
     rest = f"; {count(waiting)} still wait for the rest of their time" if waiting else ""
-    return joined([f"{records}{said} made {count(found.get('deliveries'))} deliveries{copies}{rest}."])
+    made = f"{count(arrived(found))} deliveries and {count(lost(found))} losses"
+    return joined([f"{records}{said} made {made}{copies}{rest}."])
 
 
 def kinds(found: Mapping[str, Any]) -> list[Markup]:

@@ -99,8 +99,8 @@ def levels(scale: Scale, marks: Iterable[Mark], right: float) -> list[Markup]:
 
 
 def apart(heights: Sequence[float], gap: float = 11.0, floor: float = HEIGHT - BOTTOM) -> list[float]:
-    """The same heights, moved so that labels there do not touch; their order from the top is kept."""
-    order = sorted(range(len(heights)), key=lambda index: heights[index])
+    """The same heights, moved so that labels there do not touch; of equal ones the last is the topmost."""
+    order = sorted(range(len(heights)), key=lambda index: (heights[index], -index))
     placed = list(heights)
     for before, index in pairwise(order):
         placed[index] = max(placed[index], placed[before] + gap)

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from giusto.report.bar import bar, gauge
-from giusto.report.markup import Markup, element, joined, name, paragraph
+from giusto.report.markup import Markup, element, joined, name
 from giusto.report.table import Column, Row, key, several, table, worst
-from giusto.report.wording import count, number, percent, rounded
+from giusto.report.wording import brief, count, percent, rounded
 
 LINK = ("run", "source", "target")
 LINK_COLUMNS = (*LINK, "count", "mean_ns_per_kb", "variance", "normal", "least_ns")
@@ -21,8 +21,6 @@ MOST = 30
 
 def links(rows: list[Row]) -> Markup:
     """A row for each link."""
-    if not rows:
-        return paragraph("No link was measured.", class_="nothing")
     rows = sorted(
         rows, key=lambda row: (-(row["count"] or 0), *(str(row[part]) for part in LINK_COLUMNS[:3]))
     )
@@ -50,8 +48,6 @@ def normal(row: Row) -> str:
 
 def flows(rows: list[Row]) -> Markup:
     """A row for each flow: its largest burst at some rates, and how often it broke its offer."""
-    if not rows:
-        return paragraph("No flow was measured.", class_="nothing")
     found = sorted(bursts(rows), key=lambda flow: (-flow["broken"], *(str(flow[part]) for part in FLOW)))
     shown, more = worst(found, MOST, "flows", "first")
     runs = several(found)
@@ -62,7 +58,16 @@ def flows(rows: list[Row]) -> Markup:
         Column("burst at the rate offered", lambda row: row["offered"]),
         Column("largest burst beyond a rate", lambda row: ladder(row["steps"])),
     ]
-    return joined([more, table(columns, shown, "Flows, those that broke their offers first")])
+    return joined(
+        [
+            more,
+            table(
+                columns,
+                shown,
+                "Flows, those that broke their offers most first; before any tolerance of the broker",
+            ),
+        ]
+    )
 
 
 def bursts(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -84,7 +89,7 @@ def _flow(rows: list[Row]) -> dict[str, Any]:
 
 def step(row: Row) -> str:
     """A rate, and the largest burst beyond it."""
-    return f"{number(row['sigma_messages'])} at {number(row['rho_hz'])}/s"
+    return f"{brief(row['sigma_messages'])} at {brief(row['rho_hz'])}/s"
 
 
 def ladder(steps: list[str], most: int = 4) -> Markup:
@@ -98,8 +103,6 @@ def ladder(steps: list[str], most: int = 4) -> Markup:
 
 def quanta(rows: list[Row]) -> Markup:
     """A row for each size and fan-out."""
-    if not rows:
-        return paragraph("The broker was never busy long enough to measure its service.", class_="nothing")
     rows = sorted(rows, key=lambda row: tuple(_ordered(row[part]) for part in QUANTUM_COLUMNS[:3]))
     shown, more = worst(rows, MOST, "classes", "first")
     longest = max((row["p99_ns"] or 0 for row in rows), default=0) or 1

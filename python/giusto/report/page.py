@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, the table below it, and how that is drawn; an optional one may be left out."""
+    """A heading, the table below it, and how that is drawn; an optional one is left out if it has no rows."""
 
     anchor: str
     title: str
@@ -47,8 +47,9 @@ class Section:
     optional: bool = False
 
     def body(self, tables: Tables) -> Markup:
-        """Raises `Absent`."""
-        return self.draw(tables.read(self.table, self.columns))
+        """What stands below the heading. Raises `Absent`."""
+        found = tables.read(self.table, self.columns)
+        return self.draw(found) if len(found) or not self.optional else Markup()
 
 
 def by_rows(draw: Callable[[list[Row]], Markup]) -> Callable[[pa.Table], Markup]:
@@ -76,19 +77,35 @@ SECTIONS = (
 
 def page(tables: Tables) -> str:
     """The whole file."""
+    drawn, absent = bodies(tables)
+    sections = (element("section", element("h2", each.title), body, id=each.anchor) for each, body in drawn)
+    top = verdict.banner({**tables.verdict, "audited": audited(tables)})
+    rest = basis.section(tables.verdict, absent)
+    last = element("section", element("h2", "What this rests on"), rest, id="basis")
+    head = header(tables, [each for each, _ in drawn])
+    return document(joined([head, element("main", top, *sections, last)]), tables)
+
+
+def bodies(tables: Tables) -> tuple[list[tuple[Section, Markup]], list[str]]:
+    """The sections that are shown, and the tables that could not be."""
     drawn, absent = [], []
     for section in SECTIONS:
         try:
-            drawn.append((section, section.body(tables)))
+            body = section.body(tables)
         except Absent as reason:
             absent.append(section.table)
-            if not section.optional:
-                drawn.append((section, paragraph(str(reason), class_="nothing")))
-    last = basis.section(tables.verdict, absent)
-    rest = element("section", element("h2", "What this rests on"), last, id="basis")
-    sections = (element("section", element("h2", each.title), body, id=each.anchor) for each, body in drawn)
-    main = element("main", verdict.banner(tables.verdict), *sections, rest)
-    return document(joined([header(tables, [each for each, _ in drawn]), main]), tables)
+            body = Markup() if section.optional else paragraph(str(reason), class_="nothing")
+        if body:
+            drawn.append((section, body))
+    return drawn, absent
+
+
+def audited(tables: Tables) -> int:
+    """Deliveries that had a contract."""
+    try:
+        return sum(tables.read("contract_audit", ["deliveries"])["deliveries"].to_pylist())
+    except Absent:
+        return 0
 
 
 def header(tables: Tables, sections: Sequence[Section]) -> Markup:

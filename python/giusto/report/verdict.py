@@ -28,10 +28,10 @@ def kind(found: Mapping[str, Any]) -> str:
 
 def sentence(found: Mapping[str, Any]) -> str:
     """What the word means, with its figures."""
-    deliveries = counted(found.get("deliveries") or 0, "delivery", "deliveries")
+    deliveries = counted(found.get("audited") or 0, "delivery", "deliveries")
     said = kind(found)
     if said == "unpromised":
-        return f"{deliveries}{unbound(found)}."
+        return f"{unbound(found)}."
     doubt = found.get("uncertain") or 0
     parts = [f"largest observed/bound {percent(found.get('largest_ratio'))}", *missed(found)]
     contracts = counted(found.get("contracts") or 0, "contract")
@@ -47,9 +47,23 @@ def unbound(found: Mapping[str, Any]) -> str:
     """Why nothing was promised."""
     contracts = found.get("contracts") or 0
     if not contracts:
-        return ", none of them under a contract, so there was no bound to break"
+        words = counted(arrived(found), "delivery", "deliveries")
+        return f"{words}, none of them under a contract, so there was no bound to break"
+    words = counted(found.get("audited") or 0, "delivery", "deliveries")
     late = counted(found.get("misses") or 0, "deadline")
-    return f" under {counted(contracts, 'contract')} with a deadline and without a bound; {late} missed"
+    return (
+        f"{words} under {counted(contracts, 'contract')} with a deadline and without a bound; {late} missed"
+    )
+
+
+def arrived(found: Mapping[str, Any]) -> int:
+    """Deliveries, without what was lost or turned away."""
+    return int((found.get("deliveries") or 0) - lost(found))
+
+
+def lost(found: Mapping[str, Any]) -> int:
+    """What did not arrive, for all reasons."""
+    return int(sum((found.get("losses") or {}).values()))
 
 
 def missed(found: Mapping[str, Any]) -> list[str]:
@@ -77,14 +91,13 @@ def banner(found: Mapping[str, Any]) -> Markup:
 
 def tiles(found: Mapping[str, Any]) -> Markup:
     """The figures, large."""
-    lost = sum((found.get("losses") or {}).values())
     figures = [
-        ("deliveries", count(found.get("deliveries"))),
-        ("contracts", count(found.get("contracts"))),
+        ("deliveries", count(arrived(found))),
+        (f"of them under {counted(found.get('contracts') or 0, 'contract')}", count(found.get("audited"))),
         ("violations of a bound", count(found.get("violations"))),
         ("largest observed/bound", percent(found.get("largest_ratio"))),
         ("deadlines missed", count(found.get("misses"))),
-        ("lost or turned away", count(lost)),
+        ("lost or turned away", count(lost(found))),
     ]
     pairs = (element("div", element("dt", name), element("dd", value)) for name, value in figures)
     return element("dl", *pairs, class_="tiles")

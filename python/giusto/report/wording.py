@@ -60,6 +60,11 @@ def number(value: float | None) -> str:
     return f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
+def brief(value: float) -> str:
+    """A number with three digits, or all digits before the point."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def listed(parts: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

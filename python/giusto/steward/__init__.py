@@ -5,6 +5,7 @@
     desk        answers questions about logs: which one, how far, which rows
     sink        publishes what Spark committed, once
     models      hands models of what was measured to the broker
+    claim       whose the folder is
     records     hands out the files of a trace folder
 
 The broker's data path knows nothing of it: to the broker it is one more subscriber.

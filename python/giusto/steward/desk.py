@@ -14,6 +14,7 @@ from giusto.retain.choosing import Choice
 from giusto.retain.covering import covers
 from giusto.retain.log import Log
 from giusto.retain.requests import Commit, Done, Fetch, Find, Head, LogIs, Part
+from giusto.steward.claim import Claim
 from giusto.steward.keeper import Keeper
 
 FETCH_BYTES = 400_000
@@ -25,10 +26,11 @@ FORGET_NS = 7 * 86_400 * 1_000_000_000
 class Desk:
     """All logs of a steward, for whoever asks."""
 
-    def __init__(self, keepers: Sequence[Keeper]) -> None:
+    def __init__(self, keepers: Sequence[Keeper], claim: Claim) -> None:
         self.name = "desk"
         self.remarks: list[str] = []
         self._keepers = {keeper.log.id: keeper for keeper in keepers}
+        self._claim = claim
 
     def begin(self, bus: Bus) -> None:
         """Answer from now on."""
@@ -41,7 +43,8 @@ class Desk:
             keeper.log.cursors.forget_before(time.time_ns() - FORGET_NS)
 
     def end(self) -> None:
-        """Nothing is left to do."""
+        """The last to end: another steward may have the folder."""
+        self._claim.release()
 
     def _answers(self) -> list[tuple[str, Any, Callable[[Any], Any]]]:
         return [

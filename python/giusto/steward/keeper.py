@@ -30,6 +30,8 @@ ROW_BYTES = 100
 LINGER_NS = 20_000_000
 """A block waits this long for more rows: blocks of one row would take ten times the room and time."""
 PAUSE = "50ms"
+DRAIN_NS = 1_000_000_000
+"""For as long it goes on at the end, if messages keep coming."""
 
 _log = logging.getLogger("giusto.steward")
 
@@ -120,18 +122,27 @@ class Keeper:
         self.log.close()
 
     def _read(self) -> None:
-        """Take what comes until the end; `None` is the end for the other thread."""
+        """Take what comes until the end, and then what is under way; `None` ends the other thread."""
         assert self._subscription is not None
         while not self._ending.is_set():
-            try:
-                self._came.put(self._subscription.receive_many(TAKE, PAUSE))
-            except TimedOut:
-                continue
-            except Closed:
-                # It is being restored.
-                self._ending.wait(0.05)
+            self._take(self._subscription)
+        last_ns = _now_ns() + DRAIN_NS
+        while self._take(self._subscription) and _now_ns() < last_ns:
+            pass
         self._came.put(self._subscription._take_many(INBOX))
         self._came.put(None)
+
+    def _take(self, subscription: Subscription) -> bool:
+        """Hand over what comes soon; whether something did."""
+        try:
+            self._came.put(subscription.receive_many(TAKE, PAUSE))
+            return True
+        except TimedOut:
+            return False
+        except Closed:
+            # It is being restored.
+            self._ending.wait(0.05)
+            return False
 
     def _write(self) -> None:
         gathering = Gathering()

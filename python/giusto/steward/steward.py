@@ -16,12 +16,14 @@ from giusto.broker import Broker
 from giusto.client import Bus, connect
 from giusto.config import BrokerConfig
 from giusto.config.broker import Retain
-from giusto.errors import NotInstalled
+from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
+from giusto.steward.claim import Claim
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
 from giusto.steward.models import Models
+from giusto.steward.records import RecordFiles
 from giusto.steward.sink import Sink
 
 NAME = "$steward"
@@ -32,19 +34,25 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
-    listening: list[Duty] = [Models()] if config.models.listen else []
-    return listening + retaining(config)
+    listening = [Models()] if config.models.listen else []
+    traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
+    return [*listening, *retaining(config.retain), *traced]
 
 
-def retaining(config: BrokerConfig) -> list[Duty]:
-    """What retained topics take."""
-    if config.retain.folder is None:
+def retaining(retain: Retain) -> list[Duty]:
+    """Who keeps topics, answers for them and publishes."""
+    if retain.folder is None:
         return []
     if find_spec("pyarrow") is None:
         raise NotInstalled("the Python package pyarrow, for retained topics", 'pip install "giusto[spark]"')
-    folder = Path(config.retain.folder)
-    keepers = [keeper(folder, pattern, config.retain) for pattern in config.retain.patterns]
-    return [*keepers, Desk(keepers), Sink(folder / "sink")]
+    folder = Path(retain.folder)
+    try:
+        claim = Claim(folder)
+        keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
+        return [*keepers, Sink(folder / "sink"), Desk(keepers, claim)]
+    except OSError as error:
+        expected = f"a folder that can be written to: {error.strerror}"
+        raise InvalidInput("retain.folder", retain.folder, expected) from None
 
 
 def keeper(folder: Path, pattern: str, retain: Retain) -> Keeper:
@@ -74,6 +82,11 @@ class Steward:
     def remarks(self) -> list[str]:
         """What whoever started the broker should know."""
         return [said for duty in self.duties for said in duty.remarks]
+
+    @property
+    def logs(self) -> dict[str, Log]:
+        """What is kept, by pattern."""
+        return {duty.log.pattern: duty.log for duty in self.duties if isinstance(duty, Keeper)}
 
     def start(self) -> None:
         """Begin all duties, or none."""

@@ -30,6 +30,8 @@ BUSY_ROWS = 4_096
 BUSY_SECONDS = 0.01
 RETRY_NS = 1_000_000_000
 FLUSH_NS = 1_000_000_000
+OFFSET_STEP_NS = 1_000_000
+"""By less the time of day may drift from the clock of the records before a file says so."""
 
 _log = logging.getLogger("giusto.trace")
 
@@ -49,11 +51,12 @@ class TraceWriter:
     ) -> None:
         if options.folder is None:
             raise InvalidInput("trace.folder", None, "the folder that the files go to")
-        require_arrow()
+        load_arrow()
         self._options = options
         self._drain = drain
         self._clock = clock
         self._wall_offset = wall_offset
+        self._offset_ns = wall_offset()
         self._shelf = Shelf(Path(options.folder), node, run, options.limits)
         self._waiting: list[_core.Batch] = []
         self._waiting_rows = 0
@@ -73,17 +76,17 @@ class TraceWriter:
     def stop(self) -> None:
         """Write what is left and end; returns when all files are complete."""
         self._stopping.set()
-        if self._thread.ident is not None:
+        if self._thread.ident is not None and self._thread is not threading.current_thread():
             self._thread.join()
+        self._disk.shutdown()
         while self.turn():
             pass
         self._end_file()
-        self._disk.submit(self._shelf.close)
-        self._disk.shutdown()
+        self._shelf.close()
 
     def state(self, facts: dict[str, Any]) -> None:
         """Keep what the records alone do not say; what is as before is not written again."""
-        self._disk.submit(self._shelf.state, facts)
+        self._let_disk(self._shelf.state, facts)
 
     def drop(self, rows: int) -> None:
         """Say that so many records found no room before they came here."""
@@ -109,7 +112,7 @@ class TraceWriter:
         self._write_due(now)
         if now >= self._flush_at_ns:
             self._flush_at_ns = now + FLUSH_NS
-            self._disk.submit(self._shelf.manifest.flush)
+            self._let_disk(self._shelf.manifest.flush)
         return rows
 
     def _gather(self, batch: _core.Batch, now: int) -> None:
@@ -169,7 +172,7 @@ class TraceWriter:
             rows=file.rows,
             first_ns=file.first_ns,
             last_ns=file.last_ns,
-            wall_offset_ns=self._wall_offset(),
+            wall_offset_ns=self._steady_offset_ns(),
             sampling=self._options.sampling,
         )
         try:
@@ -178,12 +181,27 @@ class TraceWriter:
             self._file = file
             self._give_up(0, error)
             return
-        self._disk.submit(self._shelf.finish, file.path, facts)
+        self._let_disk(self._shelf.finish, file.path, facts)
+
+    def _let_disk(self, work: Callable[..., object], *arguments: object) -> None:
+        """Have the disk's thread do something; at the end, when there is none any more, it is done here."""
+        try:
+            self._disk.submit(work, *arguments)
+        except RuntimeError:
+            work(*arguments)
+
+    def _steady_offset_ns(self) -> int:
+        """The same in all files, unless the time of day was set: who reads them groups them by it."""
+        offset_ns = self._wall_offset()
+        if abs(offset_ns - self._offset_ns) > OFFSET_STEP_NS:
+            self._offset_ns = offset_ns
+        return self._offset_ns
 
 
-def require_arrow() -> None:
-    """Raise `NotInstalled` if records cannot be written here."""
-    from importlib.util import find_spec
-
-    if find_spec("pyarrow") is None:
-        raise NotInstalled("pyarrow", "pip install pyarrow")
+def load_arrow() -> None:
+    """Load what writes files, which takes a while: records would find no room meanwhile."""
+    try:
+        import pyarrow.compute
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise NotInstalled("pyarrow", "pip install pyarrow") from None

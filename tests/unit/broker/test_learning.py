@@ -97,6 +97,22 @@ def test_costs_that_are_too_low_are_raised_if_every_promise_holds() -> None:
     assert monitor.learn(quantum(2.0)).decision == "kept"
 
 
+@pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
+def test_all_input_policies_reckon_with_raised_costs_and_slow_links(policy: str) -> None:
+    config = BrokerConfig(input=policy, models=Models(link="apply"))
+    monitor, nurse = promised(config, "100ms")
+    monitor.advertise("vitals", OFFER)
+    nurse.subscribe("vitals", Need(max_latency="50ms"))
+    before = bound_ns(monitor)
+    assert monitor.learn(quantum(2.0)).decision == "applied"
+    assert monitor.learn(link(5 * MS)).decision == "applied"
+    assert before + 5 * MS - Costs().hop_ns < bound_ns(monitor) <= 100 * MS
+    # What is asked later is decided by what counts now.
+    later = monitor.connect(name="later")
+    with_tightest(later)
+    assert bound_ns(monitor) <= 100 * MS
+
+
 def test_costs_under_which_a_promise_breaks_are_reported_and_not_applied() -> None:
     monitor, _ = promised(APPLY, "100ms")
     with_tightest(monitor.connect(name="doctor"))

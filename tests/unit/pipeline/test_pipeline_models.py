@@ -75,6 +75,16 @@ def test_a_flow_has_its_points_in_order_and_each_of_its_offers_is_a_model() -> N
     assert [(one.rho_hz, one.sigma) for one in under_offer.points] == [(10.0, 4.0), (14.0, 2.0)]
 
 
+def test_a_flow_that_keeps_its_offer_is_no_news() -> None:
+    kept = [point(10.0, 1.0, offered=True, min_sep_ns=10**8, excess_ns=0)]
+    broke = [point(10.0, 2.0, offered=True, min_sep_ns=10**8, excess_ns=5, broken=1)]
+    assert [models.is_news(models.envelope(rows)) for rows in (kept, broke, [point(1.0, 1.0)])] == [
+        False,
+        True,
+        True,
+    ]
+
+
 def test_a_node_has_one_model_of_all_its_quanta() -> None:
     rows = [
         {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from giusto import _core
 from giusto.errors import FilterSyntax, InvalidInput, NotRetained, TooLarge
-from giusto.pipeline.source import outgoing, ranges, rows
+from giusto.pipeline.source import files, outgoing, ranges, rows
 from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.outgoing import Layout
 from giusto.retain import columns
@@ -163,3 +163,33 @@ def test_parts_are_small_and_together_they_are_everything(sizes: list[int]) -> N
     assert [len(payload) for payload in read] == sizes
     assert sum(count for count, _ in found) == len(sizes)
     assert all(len(body) < 900_000 for _, body in found)
+
+
+FILES = st.dictionaries(st.sampled_from(["a-1f", "b-2e", "b-3"]), st.sets(st.integers(1, 30), max_size=12))
+
+
+@given(FILES, FILES, st.integers(1, 5))
+def test_every_file_of_records_is_in_one_batch(
+    before: dict[str, set[int]], later: dict[str, set[int]], most: int
+) -> None:
+    def there(*several: dict[str, set[int]]) -> dict[str, dict[int, str]]:
+        names = [f"{writer}-{n:08d}.parquet" for one in several for writer in one for n in one[writer]]
+        return files.by_writer([*names, "foreign.txt"])
+
+    # Files of a writer appear in the order of their numbers.
+    after = {writer: {number + 30 for number in later[writer]} for writer in later}
+    read: list[str] = []
+    offset: dict[str, int] = {}
+    for found in (there(before), there(before, after)):
+        while (end := files.reached(offset, found, most)) != offset:
+            new = [
+                found[writer][number]
+                for writer, first, last in files.between(offset, end)
+                for number in found[writer]
+                if first < number <= last
+            ]
+            assert 0 < len(new) <= most
+            read += new
+            offset = end
+    everything = [name for several in there(before, after).values() for name in several.values()]
+    assert sorted(read) == sorted(everything)

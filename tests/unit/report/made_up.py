@@ -139,7 +139,7 @@ def verdict(made: dict[str, Rows]) -> dict[str, Any]:
     ratios = [row["largest_ratio"] for row in made["contract_audit"] if row["largest_ratio"] is not None]
     return {
         "runs": ["ward-3"], "records": 1_261_675,
-        "deliveries": sum(row["count"] for row in made["topic_latency"]),
+        "deliveries": sum(row["count"] for row in made["topic_latency"] + made["losses"]),
         "contracts": len(made["contract_audit"]), "violations": len(made["violations"]), "uncertain": 0,
         "misses": sum(row["misses"] for row in made["contract_audit"]),
         "largest_ratio": max(ratios, default=None),

@@ -25,6 +25,10 @@ impl<T: Copy + Default> Optional<T> {
         self.values.push(value.unwrap_or_default());
     }
 
+    pub(super) fn with_capacity(rows: usize) -> Self {
+        Self { values: Vec::with_capacity(rows), valid: Vec::with_capacity(rows.div_ceil(8)), missing: 0 }
+    }
+
     pub(super) fn try_reserve(&mut self, rows: usize) -> bool {
         self.values.try_reserve_exact(rows).is_ok() && self.valid.try_reserve_exact(rows.div_ceil(8)).is_ok()
     }
@@ -49,25 +53,26 @@ impl<T: Copy + Default> Optional<T> {
     }
 }
 
-impl<T: Copy + Default> FromIterator<Option<T>> for Optional<T> {
-    fn from_iter<I: IntoIterator<Item = Option<T>>>(items: I) -> Self {
-        let items = items.into_iter();
-        let mut values = Vec::with_capacity(items.size_hint().0);
-        let mut valid = Vec::with_capacity(items.size_hint().0.div_ceil(8));
-        let (mut byte, mut there) = (0u8, 0);
+impl<T: Copy + Default> Extend<Option<T>> for Optional<T> {
+    fn extend<I: IntoIterator<Item = Option<T>>>(&mut self, items: I) {
+        let mut items = items.into_iter();
+        while self.values.len() % 8 != 0 {
+            let Some(item) = items.next() else { return };
+            self.push(item);
+        }
+        let (mut byte, mut there, first) = (0u8, 0, self.values.len());
         for item in items {
-            byte |= u8::from(item.is_some()) << (values.len() % 8);
+            byte |= u8::from(item.is_some()) << (self.values.len() % 8);
             there += usize::from(item.is_some());
-            values.push(item.unwrap_or_default());
-            if values.len() % 8 == 0 {
-                valid.push(std::mem::take(&mut byte));
+            self.values.push(item.unwrap_or_default());
+            if self.values.len() % 8 == 0 {
+                self.valid.push(std::mem::take(&mut byte));
             }
         }
-        if values.len() % 8 != 0 {
-            valid.push(byte);
+        if self.values.len() % 8 != 0 {
+            self.valid.push(byte);
         }
-        let missing = values.len() - there;
-        Self { values, valid, missing }
+        self.missing += self.values.len() - first - there;
     }
 }
 

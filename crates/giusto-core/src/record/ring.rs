@@ -91,6 +91,11 @@ pub struct Party {
 }
 
 impl Party {
+    /// A subscription of which nothing else is known.
+    pub fn named(subscriber: &str) -> Self {
+        Self { subscriber: subscriber.into(), number: None, deadline_ns: None, bound_ns: None, worth: None }
+    }
+
     /// A subscription with what the output stage knows of it.
     pub fn new(subscriber: &str, number: u32, terms: Option<Terms>, bound_ns: Option<Nanos>) -> Self {
         Self {
@@ -110,6 +115,8 @@ pub struct Portion {
     pub(super) topics: Vec<(u32, Arc<str>)>,
     pub(super) publishers: Vec<(u32, Arc<str>)>,
     pub(super) parties: Vec<(u32, Party)>,
+    /// Run and node from here on, if they have changed.
+    pub(super) place: Option<(Arc<str>, Arc<str>)>,
     pub(super) dropped: u64,
     pub(super) skipped: u64,
 }
@@ -128,6 +135,7 @@ pub struct Ring {
     capacity: usize,
     rows: Vec<Row>,
     sampling: Sampling,
+    place: Option<(Arc<str>, Arc<str>)>,
     dropped: u64,
     skipped: u64,
     /// Names of topics.
@@ -162,6 +170,7 @@ impl Ring {
             capacity,
             rows: buffer(capacity).ok_or_else(no_room)?,
             sampling: Sampling::new(one_of)?,
+            place: None,
             dropped: 0,
             skipped: 0,
             topics: Roster::default(),
@@ -178,6 +187,11 @@ impl Ring {
         self.hashes.resize(self.hashes.len().max(row + 1), 0);
         self.hashes[row] = name_hash(name);
         Ok(())
+    }
+
+    /// The next portion is of this run and node; what was kept before has been handed over.
+    pub fn place(&mut self, run: &str, node: &str) {
+        self.place = Some((run.into(), node.into()));
     }
 
     /// Keeps what was seen, unless it is not among the sampled messages; counts it if there is no room.
@@ -228,6 +242,7 @@ impl Ring {
             topics: self.topics.take_news(),
             publishers: self.publishers.take_news(),
             parties: self.parties.take_news(),
+            place: self.place.take(),
             dropped: std::mem::take(&mut self.dropped),
             skipped: std::mem::take(&mut self.skipped),
         }

@@ -9,6 +9,9 @@ use super::ring::{PROMISED, Party, Portion, RECEIVED, Row, SELECTED, SENT_ON};
 use super::roster::NO_ROW;
 use crate::id::Nanos;
 
+/// Rows that go into all columns before the next ones do: they stay in the processor's cache meanwhile.
+const AT_ONCE: usize = 256;
+
 /// What the rows of the portions so far stand for.
 #[derive(Clone, Debug)]
 pub struct Unfolding {
@@ -35,48 +38,85 @@ impl Unfolding {
 
     /// The records of a portion; portions come in the order in which they were handed over.
     pub fn batch(&mut self, portion: &mut Portion) -> Batch {
+        if let Some((run, node)) = portion.place.take() {
+            (self.run, self.node) = (run, node);
+        }
         learn(&mut self.topics, &mut portion.topics, &"".into());
         learn(&mut self.publishers, &mut portion.publishers, &"".into());
-        learn(&mut self.parties, &mut portion.parties, &Party::new("", 0, None, None));
+        learn(&mut self.parties, &mut portion.parties, &Party::named(""));
         let columns = self.columns(&portion.rows);
         Batch { columns, rows: portion.rows.len(), dropped: portion.dropped, skipped: portion.skipped }
     }
 
     /// In the order of the schema.
     fn columns(&self, rows: &[Row]) -> Vec<(&'static str, Column)> {
-        let int64 = |of: fn(&Row) -> i64| Column::Int64(rows.iter().map(of).collect());
-        let marked = |mark: u8, of: fn(&Row) -> i64| {
-            optional(rows, move |row| (row.marks & mark != 0).then(|| of(row)))
-        };
+        let mut parts = self.parts(rows.len());
+        for some in rows.chunks(AT_ONCE) {
+            parts.iter_mut().for_each(|(_, part)| part.extend(some));
+        }
+        parts.into_iter().map(|(name, part)| (name, part.finish())).collect()
+    }
+
+    fn parts(&self, count: usize) -> Vec<(&'static str, Box<dyn Part + '_>)> {
         let party = |row: &Row| self.parties.get(row.party as usize);
-        let worth = |row: &Row| party(row).and_then(|party| party.worth);
-        let bound =
-            |row: &Row| party(row).filter(|_| row.marks & PROMISED != 0).and_then(|party| party.bound_ns);
+        let worth = move |row: &Row| party(row).and_then(|party| party.worth);
+        let bound = move |row: &Row| {
+            party(row).filter(|_| row.marks & PROMISED != 0).and_then(|party| party.bound_ns)
+        };
+        let marked = |row: &Row, mark: u8, at_ns: Nanos| (row.marks & mark != 0).then_some(at_ns);
         vec![
-            ("run", constant(rows, &self.run)),
-            ("node", constant(rows, &self.node)),
-            ("hop", Column::Int32(vec![self.hop.into(); rows.len()])),
-            ("topic", names(rows, |row| row.topic, |row| self.topics.get(row))),
-            ("publisher", names(rows, |row| row.publisher, |row| self.publishers.get(row))),
-            ("subscriber", names(rows, |row| row.party, |row| Some(&self.parties.get(row)?.subscriber))),
-            ("sequence", int64(|row| row.sequence as i64)),
-            ("size_bytes", int64(|row| row.size_bytes.into())),
-            ("priority", Column::Int8(rows.iter().map(|row| row.priority as i8).collect())),
-            ("t_intended_ns", optional(rows, |row| Some(row.t_intended_ns))),
-            ("t_sent_ns", int64(|row| row.t_sent_ns)),
-            ("t_ingress_ns", int64(|row| row.t_ingress_ns)),
-            ("t_selected_ns", marked(SELECTED, |row| row.t_selected_ns)),
-            ("t_egress_ns", marked(SENT_ON, |row| row.t_egress_ns)),
-            ("t_received_ns", marked(RECEIVED, |row| row.t_ingress_ns)),
-            ("clock_error_ns", Column::Int64(vec![0; rows.len()])),
-            ("min_sep_ns", optional(rows, |row| (row.min_sep_ns > 0).then_some(row.min_sep_ns))),
-            ("deadline_ns", optional(rows, |row| party(row)?.deadline_ns)),
-            ("bound_ns", optional(rows, bound)),
-            ("price", amounts(rows, |row| Some(worth(row)?.0))),
-            ("penalty", amounts(rows, |row| Some(worth(row)?.1))),
-            ("outcome", Column::Outcome(rows.iter().map(|row| row.outcome).collect())),
-            ("subscription", optional(rows, |row| Some(party(row)?.number?.into()))),
+            ("run", names(count, |_| 0, |_| Some(&self.run))),
+            ("node", names(count, |_| 0, |_| Some(&self.node))),
+            ("hop", plain(count, |_| i32::from(self.hop), Column::Int32)),
+            ("topic", names(count, |row| row.topic, |row| self.topics.get(row))),
+            ("publisher", names(count, |row| row.publisher, |row| self.publishers.get(row))),
+            ("subscriber", names(count, |row| row.party, |row| Some(&self.parties.get(row)?.subscriber))),
+            ("sequence", plain(count, |row| row.sequence as i64, Column::Int64)),
+            ("size_bytes", plain(count, |row| row.size_bytes.into(), Column::Int64)),
+            ("priority", plain(count, |row| row.priority as i8, Column::Int8)),
+            ("t_intended_ns", optional(count, |row| Some(row.t_intended_ns))),
+            ("t_sent_ns", plain(count, |row| row.t_sent_ns, Column::Int64)),
+            ("t_ingress_ns", plain(count, |row| row.t_ingress_ns, Column::Int64)),
+            ("t_selected_ns", optional(count, move |row| marked(row, SELECTED, row.t_selected_ns))),
+            ("t_egress_ns", optional(count, move |row| marked(row, SENT_ON, row.t_egress_ns))),
+            ("t_received_ns", optional(count, move |row| marked(row, RECEIVED, row.t_ingress_ns))),
+            ("clock_error_ns", plain(count, |_| 0, Column::Int64)),
+            ("min_sep_ns", optional(count, |row| (row.min_sep_ns > 0).then_some(row.min_sep_ns))),
+            ("deadline_ns", optional(count, move |row| party(row)?.deadline_ns)),
+            ("bound_ns", optional(count, bound)),
+            ("price", amount(count, move |row| Some(worth(row)?.0))),
+            ("penalty", amount(count, move |row| Some(worth(row)?.1))),
+            ("outcome", plain(count, |row| row.outcome, Column::Outcome)),
+            ("subscription", optional(count, move |row| Some(party(row)?.number?.into()))),
         ]
+    }
+}
+
+/// A column that is being filled.
+trait Part {
+    fn extend(&mut self, rows: &[Row]);
+    fn finish(self: Box<Self>) -> Column;
+}
+
+/// Values of type `C`, each what `of` finds in a row.
+struct Filling<C, F, M> {
+    values: C,
+    of: F,
+    column: M,
+}
+
+impl<C, T, F, M> Part for Filling<C, F, M>
+where
+    C: Extend<T>,
+    F: FnMut(&Row) -> T,
+    M: FnOnce(C) -> Column,
+{
+    fn extend(&mut self, rows: &[Row]) {
+        self.values.extend(rows.iter().map(&mut self.of));
+    }
+
+    fn finish(self: Box<Self>) -> Column {
+        (self.column)(self.values)
     }
 }
 
@@ -91,27 +131,47 @@ fn learn<T: Clone>(known: &mut Vec<T>, news: &mut Vec<(u32, T)>, nothing: &T) {
     }
 }
 
-fn optional(rows: &[Row], of: impl Fn(&Row) -> Option<Nanos>) -> Column {
-    Column::OptionalInt64(rows.iter().map(of).collect())
+fn plain<'a, T: 'a>(
+    count: usize,
+    of: impl Fn(&Row) -> T + 'a,
+    column: fn(Vec<T>) -> Column,
+) -> Box<dyn Part + 'a> {
+    Box::new(Filling { values: Vec::with_capacity(count), of, column })
 }
 
-fn amounts(rows: &[Row], of: impl Fn(&Row) -> Option<f64>) -> Column {
-    Column::OptionalFloat64(rows.iter().map(of).collect())
+fn optional<'a>(count: usize, of: impl Fn(&Row) -> Option<Nanos> + 'a) -> Box<dyn Part + 'a> {
+    Box::new(Filling { values: Optional::with_capacity(count), of, column: Column::OptionalInt64 })
 }
 
-fn constant(rows: &[Row], name: &Arc<str>) -> Column {
-    Column::Name { keys: rows.iter().map(|_| Some(0)).collect(), names: vec![Arc::clone(name)] }
+fn amount<'a>(count: usize, of: impl Fn(&Row) -> Option<f64> + 'a) -> Box<dyn Part + 'a> {
+    Box::new(Filling { values: Optional::with_capacity(count), of, column: Column::OptionalFloat64 })
 }
 
 /// A column of names: its dictionary has those that are used, each once.
 fn names<'a>(
-    rows: &[Row],
-    key: impl Fn(&Row) -> u32,
-    name: impl Fn(usize) -> Option<&'a Arc<str>>,
-) -> Column {
-    let mut dictionary = Used::default();
-    let keys: Optional<u32> = rows.iter().map(|row| dictionary.key(key(row), &name)).collect();
-    Column::Name { keys, names: dictionary.names }
+    count: usize,
+    key: impl Fn(&Row) -> u32 + 'a,
+    name: impl Fn(usize) -> Option<&'a Arc<str>> + 'a,
+) -> Box<dyn Part + 'a> {
+    Box::new(Naming { keys: Optional::with_capacity(count), used: Used::default(), key, name })
+}
+
+struct Naming<K, N> {
+    keys: Optional<u32>,
+    used: Used,
+    key: K,
+    name: N,
+}
+
+impl<'a, K: Fn(&Row) -> u32, N: Fn(usize) -> Option<&'a Arc<str>>> Part for Naming<K, N> {
+    fn extend(&mut self, rows: &[Row]) {
+        let Self { keys, used, key, name } = self;
+        keys.extend(rows.iter().map(|row| used.key(key(row), name)));
+    }
+
+    fn finish(self: Box<Self>) -> Column {
+        Column::Name { keys: self.keys, names: self.used.names }
+    }
 }
 
 /// The names of one batch.

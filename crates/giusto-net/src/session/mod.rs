@@ -18,6 +18,7 @@ mod inbox;
 mod mailbox;
 mod names;
 pub(crate) mod notice;
+mod recording;
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -35,6 +36,7 @@ use mailbox::{Mailbox, Tallies, Tally, note};
 pub use mailbox::{Note, Occasion};
 use names::Names;
 use notice::Notice;
+use recording::Recording;
 pub use report::{Figures, Watch};
 
 /// Why a connection is no more.
@@ -105,6 +107,7 @@ pub struct Session {
     unroutable: u64,
     found: Vec<SubscriptionId>,
     nameless: Arc<str>,
+    recording: Option<Recording>,
 }
 
 impl Default for Session {
@@ -136,6 +139,7 @@ impl Session {
             unroutable: 0,
             found: Vec::new(),
             nameless: "".into(),
+            recording: None,
         }
     }
 
@@ -271,6 +275,9 @@ impl Session {
             self.keep_notes(told.slot, &old);
         }
         if told.is_new {
+            if let Some(recording) = &mut self.recording {
+                let _ = recording.ring.topics.set(told.slot, name.into());
+            }
             let _ = self.matcher.remove_topic(TopicId(told.slot));
             self.mailboxes.values_mut().for_each(|mailbox| mailbox.forget_topic(told.slot));
             let at = told.slot as usize;
@@ -295,6 +302,9 @@ impl Session {
     fn name_source(&mut self, number: u32, name: &str) -> bool {
         let Some(told) = self.sources.tell(number, name) else { return false };
         if told.is_new {
+            if let Some(recording) = &mut self.recording {
+                let _ = recording.ring.name_publisher(told.slot, name);
+            }
             self.mailboxes.values_mut().for_each(|mailbox| mailbox.forget_source(told.slot));
         }
         true
@@ -353,10 +363,13 @@ impl Session {
         let mut header = data.header;
         (header.stream, header.source) = (topic, source);
         let size = data.attributes.len() + data.payload.len();
-        let Self { topics, sources, mailboxes, tallies, announced, .. } = self;
+        let Self { topics, sources, mailboxes, tallies, announced, recording, .. } = self;
         for key in keys {
             let Some(mailbox) = mailboxes.get_mut(&key) else { continue };
             mailbox.count(key, now, &header, size, tallies);
+            if let Some(recording) = recording {
+                recording.note(key, now, &header, size);
+            }
             let kept = mailbox.push(now, (topic, source), frame, |(topic, source)| {
                 topics.release(topic);
                 sources.release(source);
@@ -386,6 +399,9 @@ impl Session {
     ) -> Result<u32, ChangeError> {
         let key = self.next_key;
         self.matcher.subscribe(SubscriptionId(key), pattern, filter)?;
+        if let Some(recording) = &mut self.recording {
+            recording.open(key)?;
+        }
         self.next_key += 1;
         self.mailboxes.insert(key, Mailbox::new(limits, watch));
         self.routes.fill(Route::Unknown);
@@ -395,6 +411,7 @@ impl Session {
     /// Closes an inbox; what waits in it is gone.
     pub fn close_inbox(&mut self, key: u32) {
         self.purge(key);
+        self.forget_party(key);
         self.announced.remove(&key);
         if self.mailboxes.remove(&key).is_some() {
             let _ = self.matcher.unsubscribe(SubscriptionId(key));

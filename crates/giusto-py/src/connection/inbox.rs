@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use giusto_core::error::Invalid;
+use giusto_core::record::Party;
 use giusto_net::session::{Figures, Limits, Overflow, Watch};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -171,6 +172,19 @@ impl Inbox {
     #[pyo3(name = "_set_bound")]
     fn set_bound(&self, bound_ns: i64) {
         self.shared.net.with(|session| session.watch(self.key, |watch| watch.bound_ns = bound_ns));
+    }
+
+    /// What the records tell of the subscription: its number at the broker, and what it was granted for which worth.
+    #[pyo3(name = "_tell_records")]
+    fn tell_records(
+        &self,
+        number: u32,
+        deadline_ns: Option<i64>,
+        bound_ns: Option<i64>,
+        worth: Option<(f64, f64)>,
+    ) -> PyResult<()> {
+        let party = Party { number: Some(number), deadline_ns, bound_ns, worth, ..Party::named("") };
+        self.shared.net.with(|session| session.describe(self.key, party)).map_err(Raise::raise)
     }
 
     /// How the topics have been arriving: since the beginning, or since the last call with `recent`.

@@ -53,13 +53,30 @@ impl Drain {
         buffer(self.capacity).unwrap_or_default()
     }
 
-    /// The records of the next portion; of none if there is none.
+    /// The records of the next portion that has some; none if no portion has.
     pub(crate) fn batch(&self) -> Result<Batch, ArrowError> {
         let mut unfolding = hold(&self.unfolding);
-        let mut portion = hold(&self.portions.0).pop_front().unwrap_or_default();
-        let batch = Batch::new(unfolding.batch(&mut portion));
-        *hold(&self.spare) = portion.into_buffer();
-        batch
+        let (mut dropped, mut skipped) = (0, 0);
+        loop {
+            let next = hold(&self.portions.0).pop_front();
+            let is_last = next.is_none();
+            let mut portion = next.unwrap_or_default();
+            let mut batch = unfolding.batch(&mut portion);
+            self.keep(portion.into_buffer());
+            dropped += batch.dropped;
+            skipped += batch.skipped;
+            if batch.rows > 0 || is_last {
+                (batch.dropped, batch.skipped) = (dropped, skipped);
+                return Batch::new(batch);
+            }
+        }
+    }
+
+    fn keep(&self, buffer: Vec<Row>) {
+        let mut spare = hold(&self.spare);
+        if buffer.capacity() > spare.capacity() {
+            *spare = buffer;
+        }
     }
 }
 

@@ -18,7 +18,7 @@ from giusto.client.aio.primitives import Primitives
 from giusto.client.aio.publisher import Publisher
 from giusto.client.aio.stream import Events
 from giusto.client.aio.subscription import Subscription
-from giusto.client.face import LEAVE_NS, broker_address
+from giusto.client.face import LEAVE_NS, TraceFolder, broker_address
 from giusto.client.report import Periods, Report
 from giusto.contract import Duration, Need, Offer, duration_ns
 from giusto.errors import Closed, Refused, TimedOut
@@ -27,8 +27,16 @@ from giusto.errors import Closed, Refused, TimedOut
 class Bus(Primitives):
     """A connection to a broker. Made by `connect`; leaving its `async with` block closes it."""
 
-    def __init__(self, address: str, *, name: str | None, timeout: Duration, reconnect: bool) -> None:
-        super().__init__(address, name, timeout, reconnect)
+    def __init__(
+        self,
+        address: str,
+        *,
+        name: str | None,
+        timeout: Duration,
+        reconnect: bool,
+        trace: TraceFolder = None,
+    ) -> None:
+        super().__init__(address, name, timeout, reconnect, trace)
         self._replies: Subscription | None = None
         self._second: Bus | None = None
         self._asking = asyncio.Lock()
@@ -193,6 +201,8 @@ class Bus(Primitives):
         self._ended = self._ended or Closed(CLOSED)
         try:
             await self._loop.run_in_executor(None, self._native.end, CLOSED, LEAVE_NS)
+            if self._trace_folder is not None:
+                await self._loop.run_in_executor(None, self._end_trace)
         finally:
             self._end(CLOSED, 0)
         for task in self._tasks:
@@ -211,13 +221,12 @@ class Bus(Primitives):
 class Connecting:
     """A bus that is being connected: `await` it, or use it in `async with`."""
 
-    def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
-        self._arguments = (address, name, timeout, reconnect)
+    def __init__(self, address: str, **arguments: Any) -> None:
+        self._address, self._arguments = address, arguments
         self._bus: Bus | None = None
 
     async def _connect(self) -> Bus:
-        address, name, timeout, reconnect = self._arguments
-        self._bus = await Bus(address, name=name, timeout=timeout, reconnect=reconnect)._start()
+        self._bus = await Bus(self._address, **self._arguments)._start()
         return self._bus
 
     def __await__(self) -> Generator[Any, None, Bus]:
@@ -232,10 +241,16 @@ class Connecting:
 
 
 def connect(
-    address: str | None = None, *, name: str | None = None, timeout: Duration = 5.0, reconnect: bool = True
+    address: str | None = None,
+    *,
+    name: str | None = None,
+    timeout: Duration = 5.0,
+    reconnect: bool = True,
+    trace: TraceFolder = None,
 ) -> Connecting:
     """Connect to a broker: `async with connect(…) as bus`, or `bus = await connect(…)`.
 
     The arguments mean what they mean for the blocking face.
     """
-    return Connecting(broker_address(address), name, timeout, reconnect)
+    where = broker_address(address)
+    return Connecting(where, name=name, timeout=timeout, reconnect=reconnect, trace=trace)

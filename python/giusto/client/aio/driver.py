@@ -10,7 +10,7 @@ from giusto import _core
 from giusto.client import operation
 from giusto.client.aio.subscription import BATCH, Subscription
 from giusto.client.aio.waiter import Waiters
-from giusto.client.face import AnyBus, failed, not_connected, weak_hook
+from giusto.client.face import AnyBus, TraceFolder, failed, not_connected, weak_hook
 from giusto.client.operation import Ask, Open, Operation, Pause, Step
 from giusto.contract import Duration
 from giusto.errors import Closed, GiustoError, TimedOut
@@ -22,10 +22,18 @@ CLOSED = "the bus was closed"
 class Driver(AnyBus):
     """A connection to a broker that drives operations to their end, in the loop it was made in."""
 
-    def __init__(self, address: str, name: str | None, timeout: Duration, reconnect: bool) -> None:
+    def __init__(
+        self,
+        address: str,
+        name: str | None,
+        timeout: Duration,
+        reconnect: bool,
+        trace: TraceFolder = None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
-        super().__init__(address, name, timeout, reconnect)
-        self._native = _core.Connection(in_loop=True, attend=weak_hook(self._attend))
+        super().__init__(address, name, timeout, reconnect, trace)
+        hook, capacity = weak_hook(self._attend), self._record_capacity
+        self._native = _core.Connection(in_loop=True, attend=hook, record_capacity=capacity)
         self._watched: list[int] = []
         self._waiters = Waiters()
         self._is_room_awaited = False
@@ -37,10 +45,12 @@ class Driver(AnyBus):
     async def _start(self) -> Self:
         try:
             self._connected = await self._run(operation.connect(self._native, self.name, self._is_unnamed))
+            self.name = self._connected.name
+            if self._trace_folder is not None:
+                await self._loop.run_in_executor(None, self._begin_trace)
         except BaseException as error:
             self._end("never connected", 0)
             raise not_connected(error, self) from None
-        self.name = self._connected.name
         return self
 
     # --- operations

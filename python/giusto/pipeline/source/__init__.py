@@ -7,7 +7,7 @@
     reader      batches; `pushed` says which of Spark's filters are answered by the broker's side
     stream      micro-batches of retained topics: every message once
     volatile    micro-batches of other topics: at most once
-    records     the records of a tracing broker
+    records     the records of a tracing broker; `files` says which of them are new
     rows        Arrow as Spark wants it
     writer      staged by tasks, committed by the driver, published once
 

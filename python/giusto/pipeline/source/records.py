@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -25,13 +24,13 @@ from pyspark.sql.streaming.datasource import (
 from giusto import record
 from giusto.errors import InvalidInput, NotRetained
 from giusto.pipeline.source import remote
+from giusto.pipeline.source.files import between, by_writer, reached
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.remote import Remote
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NAME = re.compile(r"(?P<writer>.+)-(?P<number>\d+)\.parquet")
 _KINDS = {"string": "string", "int64": "bigint", "int32": "int", "int16": "smallint", "int8": "tinyint"}
 _log = logging.getLogger("giusto.pipeline")
 
@@ -57,37 +56,6 @@ class FilePartition(InputPartition):
     """What one task reads."""
 
     name: str
-
-
-def by_writer(names: Sequence[str]) -> dict[str, dict[int, str]]:
-    """Files by their writer and their number; others are none of ours."""
-    found: dict[str, dict[int, str]] = {}
-    for name in names:
-        match = _NAME.fullmatch(name)
-        if match is not None:
-            found.setdefault(match["writer"], {})[int(match["number"])] = name
-    return found
-
-
-def reached(
-    start: Mapping[str, int], files: Mapping[str, Mapping[int, str]], most: int | None
-) -> dict[str, int]:
-    """How far a batch goes: everything there is, or `most` files, each writer's in order."""
-    found, rest = dict(start), most
-    for writer in sorted(files):
-        new = sorted(number for number in files[writer] if number > start.get(writer, -1))
-        taken = new if rest is None else new[:rest]
-        if taken:
-            found[writer] = taken[-1]
-        rest = None if rest is None else rest - len(taken)
-    return found
-
-
-def between(start: Mapping[str, int], end: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
-    """Writer, and numbers after the first up to the second, where there is something new."""
-    for writer, last in sorted(end.items()):
-        if last > start.get(writer, -1):
-            yield writer, start.get(writer, -1), last
 
 
 def rows_of(body: bytes) -> Iterator[pa.RecordBatch]:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 LATEST_NS = 1 << 62
 # Nothing waits longer: an instant that is farther from when the message was sent is of another clock.
 LONGEST_NS = 24 * 3600 * 1_000_000_000
+# A broker reads its clock once per turn. What was sent while it stood still in one seems to have come before.
+STANDSTILL_NS = 1_000_000_000
+# Offsets of the wall clock are rounded to this: the time of day is for people.
+NEAR_NS = 100_000_000
 NEEDED = (
     "hop",
     "sequence",
@@ -88,19 +92,25 @@ def raw(spark: SparkSession, files: tuple[RecordFile, ...]) -> DataFrame:
     """All rows of these files, with the offset of the wall clock that each file says."""
     from pyspark.sql import functions as fn
 
-    by_offset: dict[int | None, list[str]] = {}
-    for file in files:
-        by_offset.setdefault(whole_ms(file.wall_offset_ns), []).append(str(file.path))
     found = None
-    for offset, paths in by_offset.items():
-        part = spark.read.schema(schema()).parquet(*paths).withColumn(WALL, fn.lit(offset).cast("long"))
+    for offset_ns, paths in by_offset(files).items():
+        part = spark.read.schema(schema()).parquet(*paths)
+        part = part.withColumn(WALL, fn.lit(offset_ns).cast("long"))
         found = part if found is None else found.unionAll(part)
     return empty(spark) if found is None else found
 
 
-def whole_ms(offset_ns: int | None) -> int | None:
-    """An offset as far as it is sure: each file has measured it anew, and each other one is another scan."""
-    return None if offset_ns is None else offset_ns - offset_ns % 1_000_000
+def by_offset(files: tuple[RecordFile, ...]) -> dict[int | None, list[str]]:
+    """Files of about the same offset, which are read together: a writer measures it anew for each file.
+
+    Rounded file by file, so that the time of a row does not depend on what is read with it.
+    """
+    found: dict[int | None, list[str]] = {}
+    for file in files:
+        offset_ns = file.wall_offset_ns
+        about_ns = None if offset_ns is None else round(offset_ns / NEAR_NS) * NEAR_NS
+        found.setdefault(about_ns, []).append(str(file.path))
+    return found
 
 
 def empty(spark: SparkSession) -> DataFrame:
@@ -153,7 +163,7 @@ def is_out_of_order() -> Column:
     error = fn.col("clock_error_ns")
     return any_of(
         [
-            fn.try_add(ingress, error) < sent,
+            fn.try_add(fn.try_add(ingress, error), fn.lit(STANDSTILL_NS)) < sent,
             selected < ingress,
             egress < ingress,
             egress < selected,

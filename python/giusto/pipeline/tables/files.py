@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from giusto.errors import InvalidInput
-from giusto.record import VERSION_KEY
+from giusto.record import VERSION, VERSION_KEY
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Versions of the record schema that are understood; a file without one has its columns compared all the same.
-KNOWN_VERSION = 2
 TRACE_KEY = b"giusto.trace"
 RECORDS = "records"
 SUFFIX = ".parquet"
@@ -146,8 +144,8 @@ def judged(path: Path, schema: pa.Schema, rows: int) -> RecordFile | BadFile:
     """Whether a readable file has records of a version that is known."""
     metadata = schema.metadata or {}
     version = metadata.get(VERSION_KEY, b"").decode("utf-8", "replace")
-    if version and not (version.isdecimal() and 1 <= int(version) <= KNOWN_VERSION):
-        detail = f"version {version}, newest known is {KNOWN_VERSION}: use a newer giusto"
+    if version and not (version.isdecimal() and 1 <= int(version) <= VERSION):
+        detail = f"version {version}, newest known is {VERSION}: use a newer giusto"
         return BadFile(path, "version", detail, rows)
     problem = column_problem(schema)
     if problem is not None:

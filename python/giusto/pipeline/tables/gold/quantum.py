@@ -1,7 +1,8 @@
 """What it took to serve a message, by its size and how many got it, measured where the processor was busy.
 
-Serving takes from when a message is chosen until the next one is, if that one was waiting already. What lies
-at the edge of a slice is left out: a message of the neighbouring slice may have been served in between.
+Serving takes from when a message is chosen until the next one is, if that one was waiting already. Messages
+that were chosen at one reading of the clock share the time until the next equally. What lies at the edge of a
+slice is left out: a message of the neighbouring slice may have been served in between.
 """
 
 from __future__ import annotations
@@ -40,22 +41,28 @@ def services(hops: DataFrame) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
-    turns = Window.partitionBy("run", "node", "slice").orderBy(
-        "t_selected_ns", "t_sent_ns", "topic", "publisher"
-    )
+    turns = Window.partitionBy("run", "node", "slice").orderBy("t_selected_ns")
     found = (
-        selections(hops)
-        .withColumn("slice", slice_of())
+        chosen_at_once(hops)
         .withColumn("next_ns", fn.lead("t_selected_ns").over(turns))
         .withColumn("next_ingress_ns", fn.lead("t_ingress_ns").over(turns))
     )
     since = fn.col("slice") * SLICE_NS
     is_whole = (fn.col("t_selected_ns") >= since + EDGE_NS) & (fn.col("next_ns") < since + SLICE_NS)
     busy = found.filter(is_whole & (fn.col("next_ingress_ns") <= fn.col("t_selected_ns")))
-    return busy.select(
-        *("run", "node", "fan_out", "size_bytes"),
-        size_class(fn.col("size_bytes")).alias("size_class"),
-        (fn.col("next_ns") - fn.col("t_selected_ns")).alias("service_ns"),
+    # Shared equally, rounded up.
+    each = fn.expr("(next_ns - t_selected_ns + size(messages) - 1) div size(messages)")
+    return busy.select("run", "node", each.alias("service_ns"), fn.inline("messages"))
+
+
+def chosen_at_once(hops: DataFrame) -> DataFrame:
+    """What a node chose at one reading of its clock: a live broker chooses some before it looks again."""
+    from pyspark.sql import functions as fn
+
+    sized = selections(hops).withColumn("size_class", size_class(fn.col("size_bytes")))
+    return sized.groupBy("run", "node", slice_of().alias("slice"), "t_selected_ns").agg(
+        fn.min("t_ingress_ns").alias("t_ingress_ns"),
+        fn.collect_list(fn.struct("size_class", "fan_out", "size_bytes")).alias("messages"),
     )
 
 

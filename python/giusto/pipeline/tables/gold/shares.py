@@ -24,43 +24,27 @@ def partial(inputs: Inputs) -> DataFrame:
     """Messages that were chosen, and instants at which some waited, for each flow and window."""
     from pyspark.sql import functions as fn
 
-    chosen = selections(inputs.hops).withColumnRenamed("publisher", "client")
     window_ns = inputs.window_ns
-    served = chosen.select(*FLOW, start_of("t_selected_ns", window_ns), fn.lit(1).alias("served"), no_looks())
-    found = summed(served.unionByName(waiting(chosen, window_ns)))
+    found = summed(windows_of(selections(inputs.hops).withColumnRenamed("publisher", "client"), window_ns))
     return with_allotment(found.withColumn("window_ns", fn.lit(window_ns).cast("long")), inputs.facts)
 
 
-def start_of(instant: str, window_ns: int) -> Column:
-    """When the window of an instant began."""
+def windows_of(chosen: DataFrame, window_ns: int) -> DataFrame:
+    """Each message in each window in which it waited: whether it was chosen there, its looks as bits."""
     from pyspark.sql import functions as fn
 
-    return fn.expr(f"({instant} div {window_ns}) * {window_ns}").alias("window_start_ns")
-
-
-def no_looks() -> Column:
-    """At no instant."""
-    from pyspark.sql import functions as fn
-
-    return fn.lit(0).cast("long").alias("waited")
-
-
-def waiting(chosen: DataFrame, window_ns: int) -> DataFrame:
-    """The instants at which each message waited, as bits, in each window that it did."""
-    from pyspark.sql import functions as fn
-
-    windows = fn.sequence(fn.expr(f"t_ingress_ns div {window_ns}"), fn.expr(f"t_selected_ns div {window_ns}"))
-    found = chosen.select(*FLOW, "t_ingress_ns", "t_selected_ns", fn.explode(windows).alias("window"))
-    found = found.withColumn("window_start_ns", fn.col("window") * window_ns)
+    first, last = (fn.expr(f"{name} div {window_ns}") for name in ("t_ingress_ns", "t_selected_ns"))
+    found = chosen.select(
+        *FLOW, "t_ingress_ns", "t_selected_ns", fn.explode(fn.sequence(first, last)).alias("window")
+    ).withColumn("window_start_ns", fn.col("window") * window_ns)
     # A message waits at the looks from `low` to before `high`.
-    looked = found.withColumn("low", look("t_ingress_ns", window_ns)).withColumn(
-        "high", look("t_selected_ns", window_ns)
-    )
-    return looked.filter("low < high").select(
-        *FLOW,
-        "window_start_ns",
-        fn.lit(0).alias("served"),
-        fn.expr(f"shiftleft(shiftrightunsigned(-1L, {LOOKS} - (high - low)), low)").alias("waited"),
+    looked = found.withColumn("low", look("t_ingress_ns", window_ns))
+    looked = looked.withColumn("high", look("t_selected_ns", window_ns))
+    bits = fn.expr(f"shiftleft(shiftrightunsigned(-1L, {LOOKS} - (high - low)), low)")
+    return looked.select(
+        *KEY,
+        (fn.col("window") == last).cast("int").alias("served"),
+        fn.when(fn.col("low") < fn.col("high"), bits).otherwise(0).alias("waited"),
     )
 
 

@@ -62,28 +62,23 @@ def merge(partials: DataFrame) -> DataFrame:
 
 def present(merged: DataFrame) -> DataFrame:
     """One row per window: quantiles, and the histogram as a map from bucket to count."""
-    from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
-    whole = Window.partitionBy(*GROUP)
-    ranked = merged.withColumn("total", fn.sum("count").over(whole)).withColumn(
-        "rank", fn.sum("count").over(whole.orderBy("bucket"))
-    )
-    gathered = ranked.groupBy(*GROUP).agg(
+    gathered = merged.groupBy(*GROUP).agg(
         fn.sum("count").alias("count"),
         fn.try_sum("sum_ns").alias("sum_ns"),
         *[fn.max(name).alias(name) for name in ("max_ns", "bound_ns", "deadline_ns")],
-        fn.map_from_entries(fn.sort_array(fn.collect_list(fn.struct("bucket", "count")))).alias("histogram"),
-        *[bucket_at(part).alias(name) for name, part in QUANTILES.items()],
+        fn.sort_array(fn.collect_list(fn.struct("bucket", "count"))).alias("buckets"),
     )
+    middle = {name: histogram.midpoint(bucket_at(part)) for name, part in QUANTILES.items()}
     return gathered.select(
         *GROUP[:-1],
         "count",
         (fn.col("count") * 1e9 / fn.col("window_ns")).alias("rate_hz"),
-        *[fn.least(histogram.midpoint(fn.col(name)), "max_ns").alias(name) for name in QUANTILES],
+        *[fn.least(found, "max_ns").alias(name) for name, found in middle.items()],
         "max_ns",
         (fn.col("sum_ns") / fn.col("count")).cast("long").alias("mean_ns"),
-        "histogram",
+        fn.map_from_entries("buckets").alias("histogram"),
         "bound_ns",
         "deadline_ns",
         "window_ns",
@@ -91,11 +86,17 @@ def present(merged: DataFrame) -> DataFrame:
 
 
 def bucket_at(part: int) -> Column:
-    """The first bucket up to which at least `part` of ten thousand of all values lie."""
+    """The first of the `buckets` up to which at least `part` of ten thousand of all values lie."""
     from pyspark.sql import functions as fn
 
-    is_reached = fn.col("rank") >= fn.ceil(fn.col("total") * part / 10_000)
-    return fn.min(fn.when(is_reached, fn.col("bucket")))
+    rank = fn.ceil(fn.col("count") * part / 10_000)
+
+    def further(found: Column, entry: Column) -> Column:
+        bucket = fn.when(found["up_to"] < rank, entry["bucket"]).otherwise(found["bucket"])
+        return fn.struct((found["up_to"] + entry["count"]).alias("up_to"), bucket.alias("bucket"))
+
+    nothing = fn.struct(fn.lit(0).cast("long").alias("up_to"), fn.lit(0).alias("bucket"))
+    return fn.aggregate("buckets", nothing, further, lambda found: found["bucket"])
 
 
 TABLE = Table("topic_latency", partial, merge, present)

@@ -1,0 +1,78 @@
+"""Measures the pipeline, shows it, and writes docs/benchmarks-pipeline.md."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.pipeline import whole
+from benchmarks.pipeline.measures import Course, empty_jobs, engines
+from benchmarks.pipeline.page import Figures, page
+from benchmarks.pipeline.records import FILE_ROWS, write
+from benchmarks.run import machine
+from rich.console import Console
+
+from giusto.pipeline import session
+from giusto.pipeline.volume import volume
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "benchmarks-pipeline.md"
+MILLIONS = (1, 5, 20)
+STREAMED = 10
+WARM_ROWS = 200_000
+MILLION = 1_000_000
+
+
+def measured(folder: Path, millions: list[int], console: Console) -> Figures:
+    """Everything, from the fewest records to the most."""
+    start = time.perf_counter()
+    paths = write(folder / "records", max(millions) * MILLION)
+    console.print(f"{max(millions)} million records made in {time.perf_counter() - start:.0f} s")
+    spark = session.session("local[2]", volume(2))
+    warm = Course(folder / "warm", engines(spark, folder), lambda _: None)
+    warm.size(write(folder / "few", WARM_ROWS), WARM_ROWS)
+    course = Course(folder / "tables", engines(spark, folder), console.print)
+    for size in millions:
+        course.size(paths[: size * MILLION // FILE_ROWS], size * MILLION)
+    empty_s = list(empty_jobs(spark))
+    wholes = [whole.batch(folder / "records", folder / "batch", max(millions) * MILLION)]
+    console.print(f"batch: {wholes[-1].seconds:.1f} s")
+    streamed = min(STREAMED, max(millions)) * MILLION
+    wholes.append(whole.stream(some(folder, paths[: streamed // FILE_ROWS]), folder / "stream", streamed))
+    console.print(f"stream: {wholes[-1].seconds:.1f} s")
+    session.stop()
+    return Figures(course.took, wholes, empty_s)
+
+
+def some(folder: Path, paths: list[Path]) -> Path:
+    """A trace folder with these files."""
+    found = folder / "some" / "records"
+    found.mkdir(parents=True)
+    for path in paths:
+        os.link(path, found / path.name)
+    return found.parent
+
+
+def main() -> None:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(prog="make bench-pipeline", description=__doc__)
+    parser.add_argument("--millions", type=int, nargs="+", default=list(MILLIONS), help="sizes, in records")
+    parser.add_argument("--folder", type=Path, help="where to put some gigabytes meanwhile")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where to write what was measured")
+    given = parser.parse_args()
+    console = Console()
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        figures = measured(Path(name), sorted(given.millions), console)
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    where = f"{machine()}, with a load average of {load:.0f} before the run"
+    given.page.write_text(page(figures, where, today), encoding="utf-8")
+    console.print(f"written to {given.page}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""The page that says how fast the pipeline is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.pipeline.measures import DUCKDB, GOLD, LONGEST_S, POLARS, SCANS, SILVER, SPARK, Took
+from benchmarks.pipeline.whole import Whole
+
+TIMES, STREAM_HZ, ENVELOPE_GROWTH = 5.0, 200_000, 1.5
+HOW = """\
+The records are those of one busy broker: 64 topics, 100,000 records in a second, half of the subscriptions
+with a bound, some losses, one subscriber that keeps records too, and one record in twelve of a link to
+another broker. Spark runs as `giusto pipeline run` starts it, on two cores, after a run over few records;
+DuckDB and Polars have two threads. All three read the same Parquet files and write their table to one; they
+take turns at each table. A test compares what they make of fewer records. `hops` are the good rows, each
+once. The gold tables are made of the deliveries and hops that Spark wrote."""
+STREAMED = """\
+A batch makes deliveries, all tables and the verdict. The stream reads files that are all there, and makes the
+tables anew from time to time; what waits are records of slices of time that have not ended."""
+LEFT_OUT = f"""\
+Where there is no figure the engine would have taken longer than {LONGEST_S:.0f} s, by its time at the size
+before, or does not make the table (Polars: `arrival_envelope`)."""
+WHOLE = [
+    "run", "records", "seconds", "records/s", "until all was read, s", "waiting at most, records",
+    "waiting at most, MB",
+]  # fmt: skip
+TABLE = [
+    "table", "Spark, s", "DuckDB, s", "Polars, s", "Spark, million records/s", "× DuckDB", "× Polars",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Everything that was measured."""
+
+    took: Sequence[Took]
+    wholes: Sequence[Whole]
+    empty_s: Sequence[float]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many records there were, the fewest first."""
+        return sorted({each.rows for each in self.took})
+
+    def seconds(self, engine: str, what: str, rows: int) -> float | None:
+        """How long something took, if it was measured."""
+        for each in self.took:
+            if (each.engine, each.what, each.rows) == (engine, what, rows):
+                return each.seconds
+        return None
+
+    def ratio(self, what: str, rows: int, other: str = DUCKDB) -> float | None:
+        """Spark's time against that of another."""
+        return divided(self.seconds(SPARK, what, rows), self.seconds(other, what, rows))
+
+    def last_ratio(self, what: str) -> tuple[int, float | None]:
+        """Spark's time against DuckDB's at the largest size that both were measured at."""
+        both = [(rows, self.ratio(what, rows)) for rows in self.sizes]
+        return next(((rows, ratio) for rows, ratio in reversed(both) if ratio is not None), both[-1])
+
+    def growth(self, what: str) -> float | None:
+        """Spark's time for a record at the largest size against that at the smallest."""
+        small, large = self.sizes[0], self.sizes[-1]
+        times = divided(self.seconds(SPARK, what, large), self.seconds(SPARK, what, small))
+        return None if times is None else times * small / large
+
+
+def divided(one: float | None, other: float | None) -> float | None:
+    """A ratio of what is known."""
+    return None if one is None or not other else one / other
+
+
+def page(figures: Figures, machine: str, date: str) -> str:
+    """The document."""
+    largest, tables = figures.sizes[-1], (*SILVER, *GOLD)
+    by_size = [f"{rows / 1e6:g} million" for rows in figures.sizes]
+    empty_ms = [1e3 * each for each in sorted(figures.empty_s)]
+    parts = [
+        "# How fast the pipeline is",
+        f"Measured on {date} on {machine}. `make bench-pipeline` measures again and rewrites this page.",
+        HOW,
+        "## What was aimed at",
+        markdown(["aim", "wanted", "measured", "reached"], aims(figures)),
+        "## The whole pipeline",
+        markdown(WHOLE, [whole_row(each) for each in figures.wholes]),
+        STREAMED,
+        f"## Each table, {largest / 1e6:g} million records",
+        markdown(TABLE, [table_row(figures, what, largest) for what in tables]),
+        LEFT_OUT,
+        "## How it grows",
+        markdown(
+            ["table", *(f"{size}, s" for size in by_size), "time for a record, last to first"],
+            [growth_row(figures, what) for what in tables],
+        ),
+        "At few records the time is that of planning and starting jobs, so the time for a record falls.",
+        "## × DuckDB by size",
+        markdown(["table", *by_size], [ratio_row(figures, what) for what in tables]),
+        "## What Spark needs anyway",
+        f"An empty job takes {middle(empty_ms):.0f} ms ({empty_ms[0]:.0f}–{empty_ms[-1]:.0f}).",
+        markdown(
+            ["scan", "records", "Spark, s", "DuckDB, s", "Polars, s"],
+            [scan_row(figures, what, rows) for what in SCANS for rows in figures.sizes],
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def aims(figures: Figures) -> list[list[str]]:
+    """What was wanted, and what came of it."""
+    rows = []
+    for what in ("deliveries", *GOLD):
+        size, ratio = figures.last_ratio(what)
+        rows.append(aim(f"{what}: time against DuckDB at {size / 1e6:g} million records", ratio, TIMES))
+    rates = {each.title: each.rows / each.seconds for each in figures.wholes}
+    rows.append(aim("stream with every table, records/s", rates.get("stream"), STREAM_HZ, at_least=True))
+    growth = figures.growth("arrival_envelope")
+    rows.append(aim("arrival_envelope: time for a record, most against fewest", growth, ENVELOPE_GROWTH))
+    return rows
+
+
+def aim(title: str, value: float | None, limit: float, *, at_least: bool = False) -> list[str]:
+    """One line."""
+    wanted = f"{'≥' if at_least else '≤'} {number(limit)}"
+    if value is None:
+        return [title, wanted, "", "not measured"]
+    kept = value >= limit if at_least else value <= limit
+    return [title, wanted, number(value), "yes" if kept else "**no**"]
+
+
+def table_row(figures: Figures, what: str, rows: int) -> list[str]:
+    """All engines on one table."""
+    seconds = [figures.seconds(engine, what, rows) for engine in (SPARK, DUCKDB, POLARS)]
+    speed = divided(rows / 1e6, seconds[0])
+    ratios = [figures.ratio(what, rows, other) for other in (DUCKDB, POLARS)]
+    return [what, *map(number, [*seconds, speed, *ratios])]
+
+
+def growth_row(figures: Figures, what: str) -> list[str]:
+    """Spark on one table at all sizes."""
+    seconds = [figures.seconds(SPARK, what, rows) for rows in figures.sizes]
+    return [what, *map(number, [*seconds, figures.growth(what)])]
+
+
+def ratio_row(figures: Figures, what: str) -> list[str]:
+    """Spark against DuckDB at all sizes."""
+    return [what, *(number(figures.ratio(what, rows)) for rows in figures.sizes)]
+
+
+def scan_row(figures: Figures, what: str, rows: int) -> list[str]:
+    """All engines on a scan."""
+    seconds = [figures.seconds(engine, what, rows) for engine in (SPARK, DUCKDB, POLARS)]
+    return [what, f"{rows:,}", *map(number, seconds)]
+
+
+def whole_row(each: Whole) -> list[str]:
+    """One run."""
+    state = (
+        [f"{each.pending_rows:,}", number(each.pending_bytes / 1e6)] if each.read_s is not None else ["", ""]
+    )
+    rate = number(each.rows / each.seconds)
+    return [each.title, f"{each.rows:,}", number(each.seconds), rate, number(each.read_s), *state]
+
+
+def middle(values: Sequence[float]) -> float:
+    """The median."""
+    return sorted(values)[len(values) // 2]
+
+
+def number(value: float | None) -> str:
+    """Three digits, or all of a large whole part."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table; numbers to the right."""
+    rule = "|" + "|".join("---" if place == 0 else "---:" for place in range(len(header))) + "|"
+    return "\n".join(
+        ["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
+    )

@@ -1,0 +1,137 @@
+"""What the readers decide about offsets, with a broker and a steward in this process and no Spark job."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark", reason="Spark cannot run here: pyspark is missing")
+
+from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+import giusto
+from giusto.broker import Broker
+from giusto.config import BrokerConfig, Retain
+from giusto.errors import InvalidInput, NotRetained
+from giusto.pipeline.source.options import parsed
+from giusto.pipeline.source.pushed import Span, taken
+from giusto.pipeline.source.stream import TopicStream
+from giusto.pipeline.source.volatile import MemoryLog, VolatileStream
+from giusto.retain import columns
+from giusto.steward import Steward
+
+pytestmark = pytest.mark.spark
+WATCHDOG_S = 120.0
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + WATCHDOG_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_what_was_removed_before_it_was_read_is_a_loss(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    retain = Retain(patterns=("gone/#",), folder=str(tmp_path), max_bytes=256 * 1024)
+    config = BrokerConfig(listen=("tcp://127.0.0.1:0",), retain=retain)
+    with Broker(config) as broker, Steward(broker) as steward:
+        log = steward.logs["gone/#"]
+        with giusto.connect(broker.address) as bus, bus.advertise("gone/a") as publisher:
+            for number in range(60):
+                publisher.publish(bytes(20_000))
+                wait_for(lambda number=number: log.head > number)  # type: ignore[misc]
+        assert log.first > 0
+        said = {"url": broker.address, "topic": "gone/a"}
+        strict = TopicStream(parsed(said))
+        begin = strict.initialOffset()
+        assert begin["position"] == log.first
+        behind = {**begin, "position": 0}
+        with pytest.raises(NotRetained, match="removed before the query read them; failOnDataLoss=false"):
+            strict.latestOffset(behind, ReadAllAvailable())
+        with pytest.raises(NotRetained, match="the checkpoint is of another broker"):
+            strict.latestOffset({**begin, "log": "0" * 32}, ReadAllAvailable())
+        lenient = TopicStream(parsed({**said, "failOnDataLoss": "false"}))
+        end = lenient.latestOffset(behind, ReadMaxRows(5))
+        assert end["position"] == log.first + 5
+        with caplog.at_level(logging.WARNING, "giusto.pipeline"):
+            parts = lenient.partitions(behind, end)
+        assert f"positions 0 to {log.first - 1} were removed" in caplog.text
+        assert sum(batch.num_rows for part in parts for batch in lenient.read(part)) == 5
+        lenient.commit(end)
+        assert log.cursors.positions == {begin["query"]: log.first + 5}
+        strict.stop()
+
+
+def test_a_volatile_log_begins_anew_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",))) as broker, giusto.connect(broker.address) as bus:
+        options = parsed({"url": broker.address, "topic": "now/#", "volatile": "true"})
+        first, second = VolatileStream(options), VolatileStream(options)
+        begin = first.initialOffset()
+        with bus.advertise("now/a") as publisher:
+            publisher.publish_many([b"x"] * 10)
+            wait_for(lambda: first.latestOffset(begin, ReadAllAvailable())["position"] == 10)
+            end = first.latestOffset(begin, ReadMaxRows(4))
+            parts = first.partitions(begin, end)
+            assert sum(batch.num_rows for part in parts for batch in first.read(part)) == 4
+            first.stop()
+            with caplog.at_level(logging.WARNING, "giusto.pipeline"):
+                assert second.partitions(begin, end) == []
+                assert "a batch before the restart is lost" in caplog.text
+                after = second.latestOffset(end, ReadAllAvailable())
+                publisher.publish(b"later")
+                wait_for(lambda: second.latestOffset(after, ReadAllAvailable())["position"] == 1)
+                parts = second.partitions(end, second.latestOffset(end, ReadAllAvailable()))
+                assert "what came before the restart is lost" in caplog.text
+        assert [
+            row for part in parts for batch in second.read(part) for row in batch["payload"].to_pylist()
+        ] == [b"later"]
+        with pytest.raises(InvalidInput, match="checkpoint = of another query"):
+            second.latestOffset({"log": "x", "topic": "now/#", "position": 0}, ReadAllAvailable())
+        second.stop()
+
+
+def test_a_log_in_memory_forgets_the_oldest_when_it_is_full() -> None:
+    log = MemoryLog(most=25)
+    for _ in range(5):
+        log.append(pa.RecordBatch.from_pylist([row()] * 10, columns.kept()), 0)
+    assert (log.head, log.dropped) == (50, 30)
+    assert sum(batch.num_rows for batch in log.fetch(0, 50)) == 20
+    assert sum(batch.num_rows for batch in log.fetch(33, 45)) == 12
+    log.trim(40)
+    assert sum(batch.num_rows for batch in log.fetch(0, 50)) == 10
+
+
+def row() -> dict[str, Any]:
+    numbers = dict.fromkeys(("sequence", "priority", "t_intended_ns", "t_sent_ns", "t_received_ns"), 0)
+    return {"topic": "a", "publisher": "p", "attributes": b"", "payload": b"", **numbers}
+
+
+def test_conditions_are_taken_if_they_can_be_answered() -> None:
+    def of(*conditions: Filter) -> Span | None:
+        span: Span | None = Span()
+        for condition in conditions:
+            span = None if span is None else taken(condition, span, "ward/+")
+        return span
+
+    position, topic = ("position",), ("topic",)
+    assert of(GreaterThan(position, 4), LessThanOrEqual(position, 9)) == Span(5, 10)
+    assert of(GreaterThanOrEqual(position, 4), LessThan(position, 9)) == Span(4, 9)
+    assert of(EqualTo(position, 7), LessThan(position, -3)) == Span(7, 0)
+    assert of(EqualTo(topic, "ward/1")) == Span(topic="ward/1")
+    for refused in (
+        EqualTo(topic, "lab/1"),
+        EqualTo(topic, "ward/+"),
+        EqualTo(("payload",), b"x"),
+        GreaterThan(topic, "a"),
+    ):
+        assert of(refused) is None
+    assert of(EqualTo(topic, "ward/1"), EqualTo(topic, "ward/2")) is None

@@ -1,0 +1,177 @@
+"""The steward beside a real broker: it keeps what is published, answers for it, and publishes once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pytest
+
+import giusto
+from giusto.broker import Broker
+from giusto.config import BrokerConfig, Retain
+from giusto.errors import InvalidInput, RequestFailed
+from giusto.pipeline.source import outgoing
+from giusto.retain import columns, requests
+from giusto.retain.requests import Commit, Fetch, Find, Head, LogIs, Part, Publish, Published, Stage
+from giusto.steward import Steward
+from giusto.steward.keeper import BLOCK_BYTES, blocks
+from giusto.steward.steward import duties, folder_name
+
+WATCHDOG_S = 120.0
+Answer = TypeVar("Answer")
+
+
+@contextmanager
+def serving(folder: Path, *patterns: str, **retain: Any) -> Iterator[giusto.Bus]:
+    """A client of a broker that retains topics."""
+    kept = Retain(patterns=patterns, folder=str(folder), **retain)
+    with (
+        Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",), retain=kept)) as broker,
+        Steward(broker),
+        giusto.connect(broker.address) as bus,
+    ):
+        yield bus
+
+
+def ask(bus: giusto.Bus, topic: str, question: Any, kind: type[Answer]) -> Answer:
+    return requests.decode(bus.request(topic, requests.encode(question), timeout="60s").payload, kind)
+
+
+def find(bus: giusto.Bus, pattern: str) -> LogIs:
+    return ask(bus, "$giusto/log/find", Find(pattern), LogIs)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + WATCHDOG_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def fetch(bus: giusto.Bus, asked: Fetch) -> list[dict[str, Any]]:
+    part = ask(bus, "$giusto/log/fetch", asked, Part)
+    assert len(part.body) == part.size
+    return columns.decode(part.body).to_pylist() if part.body else []
+
+
+def test_what_is_published_is_kept_and_found_again_after_a_restart(tmp_path: Path) -> None:
+    with serving(tmp_path, "ward/#", "lab/#") as bus:
+        with bus.advertise("ward/3") as publisher:
+            for number in range(100):
+                publisher.publish(b"%d" % number, priority=3, attributes={"n": number})
+        wait_for(lambda: find(bus, "ward/3").head == 100)
+        log = find(bus, "ward/+")
+        assert (log.pattern, log.first, log.lost) == ("ward/#", 0, {})
+        ask(bus, "$giusto/log/commit", Commit(log.id, "q", 40), requests.Done)
+    with serving(tmp_path, "ward/#") as bus:
+        again = ask(bus, "$giusto/log/head", Head(log.id), LogIs)
+        assert (again.head, again.cursors) == (100, {"q": 40})
+        found = fetch(bus, Fetch(log.id, 10, 60, "ward/3", "n >= 50"))
+        assert [row["payload"] for row in found] == [b"%d" % number for number in range(50, 60)]
+        assert [row["position"] for row in found] == list(range(50, 60))
+        assert {row["priority"] for row in found} == {3}
+
+
+def test_what_is_not_kept_is_said_with_what_is(tmp_path: Path) -> None:
+    with serving(tmp_path, "ward/#", "lab/+") as bus:
+        for pattern in ("#", "lab/#", "other"):
+            with pytest.raises(RequestFailed, match=r"not retained: the broker keeps ward/#, lab/\+"):
+                find(bus, pattern)
+        with pytest.raises(RequestFailed, match="the checkpoint is of another broker"):
+            ask(bus, "$giusto/log/head", Head("0" * 32), LogIs)
+        log = find(bus, "ward/1")
+        with pytest.raises(RequestFailed, match="positions 0 to 0 are not there"):
+            fetch(bus, Fetch(log.id, 0, 1))
+        with pytest.raises(RequestFailed, match="expected Fetch"):
+            bus.request("$giusto/log/fetch", b"\xc1")
+        listed = ask(bus, "$giusto/log/list", requests.Done(), list[LogIs])
+        assert [one.pattern for one in listed] == ["ward/#", "lab/+"]
+
+
+def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
+    payload = bytes(range(256)) * 12_000
+    with serving(tmp_path, "image/#") as bus:
+        offer = giusto.Offer(max_size=4_000_000)
+        with bus.advertise("image/1", offer) as publisher:
+            publisher.publish(payload)
+        wait_for(lambda: find(bus, "image/1").head == 1)
+        asked, body = Fetch(find(bus, "image/1").id, 0, 1), b""
+        while True:
+            part = ask(bus, "$giusto/log/fetch", Fetch(asked.log, 0, 1, skip=len(body)), Part)
+            body += part.body
+            if len(body) == part.size:
+                break
+        assert part.size > 3_000_000
+        assert columns.decode(body).column("payload").to_pylist() == [payload]
+
+
+def staged(bus: giusto.Bus, number: int, *payloads: bytes) -> str:
+    rows = [{"topic": "out", "payload": one, "priority": 1, "attributes": b""} for one in payloads]
+    batch = pa.RecordBatch.from_pylist(rows, outgoing.schema())
+    id = f"{number:032x}-000000"
+    body = columns.encode([batch], outgoing.schema())
+    ask(bus, "$giusto/sink/stage", Stage(id, len(rows), body), requests.Done)
+    return id
+
+
+def test_an_epoch_goes_out_once_for_a_query(tmp_path: Path) -> None:
+    with serving(tmp_path) as bus:
+        subscription = bus.subscribe("out")
+
+        def commit(query: str, epoch: int, *ids: str) -> Published:
+            return ask(bus, "$giusto/sink/commit", Publish(query, epoch, list(ids)), Published)
+
+        first = staged(bus, 1, b"a", b"b")
+        assert subscription.available() == 0
+        assert commit("q", 0, first) == Published(2, again=False)
+        assert commit("q", 0, staged(bus, 2, b"a", b"b")) == Published(0, again=True)
+        assert commit("q", 1, staged(bus, 3, b"c")) == Published(1, again=False)
+        assert commit("other", 0, staged(bus, 4, b"d")) == Published(1, again=False)
+        with pytest.raises(RequestFailed, match="1 of 1 staged parts are gone"):
+            commit("q", 2, f"{9:032x}-000000")
+        received = [subscription.receive(timeout="30s").payload for _ in range(4)]
+        assert received == [b"a", b"b", b"c", b"d"]
+    with serving(tmp_path) as bus:
+        again = Publish("q", 1, [staged(bus, 5, b"c")])
+        assert ask(bus, "$giusto/sink/commit", again, Published) == Published(0, again=True)
+
+
+def test_a_broker_without_settings_keeps_nothing() -> None:
+    assert not {duty.name for duty in duties(BrokerConfig())} & {"keeper", "desk", "sink", "records"}
+    with pytest.raises(InvalidInput, match=r"retain\.patterns = a: expected retain\.folder beside it"):
+        Retain(patterns=("a",))
+
+
+def test_a_folder_belongs_to_one_broker_at_a_time(tmp_path: Path) -> None:
+    config = BrokerConfig(retain=Retain(folder=str(tmp_path)))
+    with (
+        serving(tmp_path, "a"),
+        pytest.raises(InvalidInput, match="a folder of its own: another broker uses this one"),
+    ):
+        duties(config)
+    assert "desk" in {duty.name for duty in duties(config)}
+
+
+def test_no_two_patterns_share_a_folder() -> None:
+    patterns = ["a/#", "a/+", "a_#", "A/#", "a" * 100, "a" * 101, "ü"]
+    assert len({folder_name(pattern) for pattern in patterns}) == len(patterns)
+
+
+class Sized:
+    """As much of a message as matters for blocks."""
+
+    def __init__(self, size: int) -> None:
+        self.payload = bytes(size)
+
+
+def test_blocks_are_neither_too_large_nor_empty() -> None:
+    messages: Any = [Sized(size) for size in [300_000] * 3 + [10] * 20_000 + [2_000_000]]
+    made = list(blocks(messages))
+    assert [one for several in made for one in several] == messages
+    assert all(several and sum(len(one.payload) for one in several[:-1]) < BLOCK_BYTES for several in made)
+    assert list(blocks([])) == []
