@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -22,8 +21,19 @@ from records import at_subscriber, seen, write
 
 from giusto import pipeline
 from giusto.errors import InvalidInput
-from giusto.pipeline.progress import Progress
+from giusto.pipeline.output import Output, write_json
+from giusto.pipeline.streaming import slices
+from giusto.pipeline.streaming.batches import FILE, Batches
+from giusto.pipeline.streaming.intake import Intake
+from giusto.pipeline.streaming.slices import State
+from giusto.pipeline.streaming.stream import Stream
+from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
+from giusto.pipeline.tables.files import COLUMNS
+from giusto.pipeline.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -73,72 +83,86 @@ def kept_state(out: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {"records": 0, "batch": -1}
 
 
-class Course:
-    """Does one thing after the other, each when the stream has read all of what came before."""
+class Hand:
+    """Micro-batches by hand: what Spark's query would do, one step at a time."""
 
-    def __init__(self, *actions: Callable[[], int]) -> None:
-        self.actions = list(actions)
-        self.wanted = 0
-        self.ended = threading.Event()
+    def __init__(self, spark: SparkSession, folder: Path, out: Path) -> None:
+        self.stream = Stream(spark, folder, Output(out), delay_ns=5 * S)
+        self.stream.folder.mkdir(parents=True, exist_ok=True)
+        self.intake = Intake(folder, self.stream.folder)
+        work = Work(spark, out)
+        self.batches = Batches.begun(
+            work, folder, self.stream.folder, self.intake, self.stream.window_ns, self.stream.delay_ns
+        )
 
-    def watch(self, seen: Progress) -> None:
-        if seen.stage != "waiting" or seen.rows < self.wanted:
-            return
-        if self.actions:
-            self.wanted += self.actions.pop(0)()
-        else:
-            self.ended.set()
+    def do(self, number: int, again: bool = False) -> None:
+        """A micro-batch of the files that are new; twice, if Spark does not know that it was done."""
+        self.intake.take()
+        paths = [str(self.intake.links / name) for name in sorted(self.intake.unread)]
+        rows = self.stream.spark.read.schema(bronze.schema()).parquet(*paths)
+        named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
+        for _ in range(2 if again else 1):
+            self.batches.do(named, number, "query")
 
 
-def test_a_stream_has_the_tables_of_a_batch_and_says_what_came_too_late(tmp_path: Path) -> None:
+def test_micro_batches_come_to_the_tables_of_a_batch_and_say_what_came_too_late(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "IDLE_S", 1e9)  # however slow the machine is
     folder, out = tmp_path / "trace", tmp_path / "out"
-    (folder / "records").mkdir(parents=True)
-    late = [seen(2 * S + n, ingress=2 * S + n, sequence=9_000 + n) for n in range(3)]
-    strange = folder / "records" / "strange.parquet"
+    output = Output(out)
+    with output.writing():
+        hand = Hand(spark, folder, out)
+        hand.stream.out = output
+        trace_file(folder, 1, 0)
+        hand.do(0, again=True)
+        assert hand.batches.state.pending_rows == 55
+        # What is shown includes the rows that wait, and is not there twice when they are settled.
+        first = hand.stream.present(hand.batches)
+        assert (first.records, first.used, first.pending) == (55, 54, 55)
 
-    def more() -> int:
-        """A slice ends; a file that is none comes with it, and one of a run that has no name."""
-        strange.write_bytes(b"PAR1 and then nothing")
-        nameless = [{**row, "run": None} for row in trace_file(folder, 3, 25)]
-        write(folder / "records" / "nameless.parquet", nameless)
-        return 2 * len(nameless)
+        # Another process goes on. A slice ends; with it come a file that is none and a run without a name.
+        hand = Hand(spark, folder, out)
+        hand.stream.out = output
+        rows = [*trace_file(folder, 2, 8), *trace_file(folder, 3, 25)][55:]
+        (folder / "records" / "strange.parquet").write_bytes(b"PAR1 and then nothing")
+        write(folder / "records" / "nameless.parquet", [{**row, "run": None} for row in rows])
+        hand.do(1, again=True)
+        assert hand.batches.state.settled == {"r": 2}
 
-    def too_late() -> int:
-        """Rows of a slice that is settled, and some that cannot be."""
+        late = [seen(2 * S + n, ingress=2 * S + n, sequence=9_000 + n) for n in range(3)]
         impossible = seen(26 * S, ingress=26 * S, selected=25 * S, sequence=1)
         write(folder / "records" / "late.parquet", [*late, impossible])
-        return len(late) + 1
-
-    course = Course(
-        lambda: len(trace_file(folder, 1, 0)), lambda: len(trace_file(folder, 2, 8)), more, too_late
-    )
-    options: dict[str, Any] = {"every": "500ms", "refresh": "1h", "delay": "5s"}
-    streamed = pipeline.stream(folder, out, ended=course.ended, watch=course.watch, **options)
-    verdict = streamed.verdict
+        hand.do(2)
+        verdict = hand.stream.present(hand.batches)
     assert (verdict.quarantined, verdict.complete) == ({"late": 3, "order": 1, "truncated": 0}, False)
-    assert 0 < verdict.pending < verdict.used
-    assert verdict.state_bytes > 0
+    assert (verdict.records, verdict.pending, verdict.duplicates) == (4 * 55 + 4, 2 * 55, 4)
     assert verdict.records == verdict.used + verdict.duplicates + sum(verdict.quarantined.values())
+    assert verdict.state_bytes > 0
     reasons = pq.read_table(out / "quarantine" / "rows").column("reason").to_pylist()
     assert sorted(reasons) == ["late"] * 3 + ["order"]
 
-    before = tables(out)
     (folder / "records" / "late.parquet").unlink()
     batch = pipeline.run(folder, tmp_path / "batch")
-    assert tables(batch.out) == before
+    assert tables(batch.out) == tables(out)
     assert (batch.verdict.deliveries, batch.verdict.losses) == (verdict.deliveries, verdict.losses)
     assert batch.verdict.violations == verdict.violations > 0
     assert batch.verdict.largest_ratio == verdict.largest_ratio
 
-    # It goes on only with what it was.
-    again = Course()
+
+def test_a_stream_goes_on_only_with_what_it_was(tmp_path: Path) -> None:
+    folder, out = tmp_path / "trace", tmp_path / "out"
+    trace_file(folder, 1, 0)
+    ended = threading.Event()
+    ended.set()
+    pipeline.stream(folder, out, ended=ended)
     with pytest.raises(InvalidInput, match="of the same window_ns: it holds 10000000000, not 1000000000"):
-        pipeline.stream(folder, out, ended=again.ended, window="1s", **options)
+        pipeline.stream(folder, out, ended=ended, window="1s")
     with pytest.raises(InvalidInput, match="a stream of the same records"):
-        pipeline.stream(tmp_path / "batch", out, ended=again.ended, **options)
-    shutil.rmtree(out / "stream" / "checkpoint")
-    with pytest.raises(InvalidInput, match=r"checkpoint of query .*, not of None; remove .* to begin anew"):
-        pipeline.stream(folder, out, ended=again.ended, **options)
+        pipeline.stream(tmp_path, out, ended=ended)
+    write_json(out / "stream" / "state.json", State(batch=3, query="another").to_dict())
+    with pytest.raises(InvalidInput, match=r"query another, not of .*; remove .* to begin anew"):
+        pipeline.stream(folder, out, ended=ended)
 
 
 @contextmanager

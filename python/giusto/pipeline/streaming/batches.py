@@ -111,7 +111,7 @@ class Batches:
         names = {*before.files, *made.came}
         first = {run: first for run, (first, _) in made.settles.items()}
         until = {run: until for run, (_, until) in made.settles.items()}
-        rows = slices_of(self.rows(names), first, until)
+        rows = slices_of(self.rows(names, made.is_mixed), first, until)
         part = name_of(0, made.state.batch, self.token)
         facts = bronze.facts(self.work.spark, self.records)
         used, duplicates = write_part(self.work, rows, facts, self.window_ns, self.folder / PARTS / part)
@@ -133,8 +133,9 @@ class Batches:
 
     def waiting(self) -> DataFrame:
         """Rows that are not settled."""
-        return slices_of(self.rows(self.state.files), self.state.settled)
+        return slices_of(self.rows(self.state.files, bool(self.state.mixed)), self.state.settled)
 
-    def rows(self, names: Iterable[str]) -> DataFrame:
-        """Good rows of files that were let in."""
-        return bronze.sifted(bronze.raw(self.work.spark, self.intake.files(names))).rows
+    def rows(self, names: Iterable[str], is_mixed: bool) -> DataFrame:
+        """Good rows of files; where all are good, no table has to read more columns than it needs."""
+        rows = bronze.raw(self.work.spark, self.intake.files(names))
+        return bronze.sifted(rows).rows if is_mixed else rows

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.delivering import Delivered, delivered
-from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, settle, write_files
+from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, remove, settle, write_files
 from giusto.pipeline.streaming.intake import Intake, link
 from giusto.pipeline.streaming.parts import BAD, PARTS
 from giusto.pipeline.streaming.settling import partials
@@ -41,6 +41,7 @@ class Presentation:
 
         Without any part there have to be rows, if only an empty table of them.
         """
+        remove(self.out.new(WAITING))  # of the last time
         waiting = None if rows is None else delivered(self.work, rows, self.out.new(WAITING))
         self.work.all(partial(self.write_table, table, waiting) for table in TABLES)
         counts = self.counts(waiting, intake)

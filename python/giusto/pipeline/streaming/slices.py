@@ -30,9 +30,9 @@ class State:
     """All that a stream knows after a micro-batch; the rows themselves are in files.
 
     `settled` is, for each run, the first slice that is not settled. `waiting` counts rows by run and slice;
-    `files` has, for each file that some of them are in, the last slice of each run in it. Files that are
-    `leaving` have no such rows since this micro-batch; `gone` are those that left with the one before, which
-    Spark will not ask for again.
+    `files` has, for each file that some of them are in, the last slice of each run in it; those that are
+    `mixed` have bad rows as well. Files that are `leaving` have no such rows since this micro-batch; `gone`
+    are those that left with the one before, which Spark will not ask for again.
     """
 
     batch: int = -1
@@ -42,6 +42,7 @@ class State:
     settled: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, dict[int, int]] = field(default_factory=dict)
     files: dict[str, dict[str, int]] = field(default_factory=dict)
+    mixed: tuple[str, ...] = ()
     leaving: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ class State:
             run: {int(number): rows for number, rows in slices.items()}
             for run, slices in kept["waiting"].items()
         }
-        lists = {name: tuple(kept[name]) for name in ("leaving", "gone", "parts", "bad")}
+        lists = {name: tuple(kept[name]) for name in ("mixed", "leaving", "gone", "parts", "bad")}
         return cls(**{**kept, **lists, "waiting": waiting})
 
 
@@ -76,11 +77,13 @@ class Step:
     """What a micro-batch changes: the state after it, and what is to be settled for it.
 
     `settles` has the slices of each run, from the first up to but without the second; `came` are the files.
+    Some of the rows in them, or in those before, are bad if it `is_mixed`.
     """
 
     state: State
     settles: dict[str, tuple[int, int]]
     came: tuple[str, ...]
+    is_mixed: bool
     is_any_bad: bool
 
 
@@ -107,6 +110,7 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
     settled = {**before.settled, **{run: until for run, (_, until) in settles.items()}}
     came = tuple(sorted({group.file for group in groups}))
     files = held(before.files, good, settled)
+    mixed = {*before.mixed, *(group.file for group in groups if group.reason is not None)}
     state = State(
         batch=batch,
         query=before.query,
@@ -115,6 +119,7 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         settled=settled,
         waiting=remaining(waiting, settled),
         files=files,
+        mixed=tuple(sorted(name for name in mixed if name in files)),
         leaving=tuple(sorted({*before.files, *came} - set(files))),
         gone=before.leaving,
         parts=before.parts,
@@ -124,7 +129,7 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         duplicates=before.duplicates,
         quarantined=quarantined,
     )
-    return Step(state, settles, came, len(good) < len(groups))
+    return Step(state, settles, came, bool(mixed), len(good) < len(groups))
 
 
 def why_not(state: State, group: Group) -> str | None:
