@@ -241,19 +241,24 @@ def link_model(frames: Frames) -> pl.LazyFrame:
 
 def quantum(frames: Frames) -> pl.LazyFrame:
     place = ["run", "node", "slice"]
-    turns = selections(frames[1]).with_columns(slice=col("t_sent_ns") // SLICE)
-    turns = turns.sort("t_selected_ns", "t_sent_ns", "topic", "publisher").with_columns(
+    chosen = selections(frames[1]).with_columns(slice=col("t_sent_ns") // SLICE)
+    chosen = chosen.collect(engine="streaming").lazy()
+    instants = chosen.group_by(*place, "t_selected_ns").agg(
+        first_ingress_ns=col("t_ingress_ns").min(), messages=pl.len().cast(pl.Int64)
+    )
+    turns = instants.sort("t_selected_ns").with_columns(
         next_ns=col("t_selected_ns").shift(-1).over(place),
-        next_ingress_ns=col("t_ingress_ns").shift(-1).over(place),
+        next_ingress_ns=col("first_ingress_ns").shift(-1).over(place),
     )
     is_whole = (col("t_selected_ns") >= col("slice") * SLICE + EDGE) & (
         col("next_ns") < (col("slice") + 1) * SLICE
     )
-    busy = turns.filter(is_whole & (col("next_ingress_ns") <= col("t_selected_ns")))
+    found = turns.filter(is_whole & (col("next_ingress_ns") <= col("t_selected_ns")))
+    busy = chosen.join(found, on=[*place, "t_selected_ns"], nulls_equal=True)
     size = col("size_bytes")
     power = pl.lit(2.0).pow(size.clip(lower_bound=1).log(2).ceil()).cast(pl.Int64)
     busy = busy.with_columns(
-        service_ns=col("next_ns") - col("t_selected_ns"),
+        service_ns=(col("next_ns") - col("t_selected_ns") + col("messages") - 1) // col("messages"),
         size_class=pl.when(size <= 1).then(size).otherwise(power),
     )
     key = ["run", "node", "size_class", "fan_out"]

@@ -195,20 +195,22 @@ LINK_MODEL = f"""
 """
 
 QUANTUM = f"""
-    with turns as (
-            select *, t_sent_ns // {SLICE} as slice, lead(t_selected_ns) over w as next_ns,
-                lead(t_ingress_ns) over w as next_ingress_ns
-            from ({SELECTIONS})
-            window w as (
-                partition by run, node, t_sent_ns // {SLICE}
-                order by t_selected_ns, t_sent_ns, topic, publisher
-            )
+    with chosen as materialized (select *, t_sent_ns // {SLICE} as slice from ({SELECTIONS})),
+        instants as (
+            select run, node, slice, t_selected_ns, min(t_ingress_ns) as t_ingress_ns, count(*) as messages
+            from chosen group by all
+        ),
+        turns as (
+            select *, lead(t_selected_ns) over w as next_ns, lead(t_ingress_ns) over w as next_ingress_ns
+            from instants window w as (partition by run, node, slice order by t_selected_ns)
         ),
         busy as (
-            select run, node, fan_out, size_bytes, next_ns - t_selected_ns as service_ns,
+            select run, node, fan_out, size_bytes,
+                (next_ns - t_selected_ns + messages - 1) // messages as service_ns,
                 case when size_bytes <= 1 then size_bytes else pow(2, ceil(log2(size_bytes)))::bigint end
                     as size_class
-            from turns where t_selected_ns >= slice * {SLICE} + {EDGE} and next_ns < (slice + 1) * {SLICE}
+            from chosen join turns using (run, node, slice, t_selected_ns)
+            where t_selected_ns >= slice * {SLICE} + {EDGE} and next_ns < (slice + 1) * {SLICE}
                 and next_ingress_ns <= t_selected_ns
         ),
         counted as (

@@ -37,8 +37,6 @@ LINKED = 1 / 3
 """Messages that go on to another broker."""
 STALLS, STALL_NS = 1 / 50_000, 5_000_000
 """Messages that hold up the processor, and for how long: what comes behind is late."""
-READ_TWICE = 10_000
-"""One row in so many is there again."""
 NONE = -1
 
 
@@ -82,12 +80,13 @@ class Ward:
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of one file: a stretch of time of its own."""
+    """The rows of one file: a stretch of time of its own. Of so many of them there is a copy."""
 
     ward: Ward
     seed: int
     number: int
     rows: int
+    twice: int = 0
 
     @cached_property
     def columns(self) -> dict[str, Any]:
@@ -95,9 +94,8 @@ class Part:
         rng = np.random.default_rng([self.seed, 1 + self.number])
         sent = self.messages(rng)
         found = {name: np.concatenate(parts) for name, parts in self.kinds(rng, sent).items()}
-        twice = self.rows // READ_TWICE
-        order = np.argsort(found["t_ingress_ns"], kind="stable")[: self.rows - twice]
-        again = rng.integers(0, len(order), twice)
+        order = np.argsort(found["t_ingress_ns"], kind="stable")[: self.rows - self.twice]
+        again = rng.integers(0, len(order), self.twice)
         order = order[np.sort(np.concatenate([np.arange(len(order)), again]))]
         return {name: values[order] for name, values in found.items()}
 
@@ -249,14 +247,16 @@ def named(numbers: Whole, names: list[str]) -> pa.DictionaryArray:
     )
 
 
-def write(folder: Path, rows: int, *, file_rows: int = FILE_ROWS, seed: int = 1) -> list[Path]:
+def write(
+    folder: Path, rows: int, *, file_rows: int = FILE_ROWS, seed: int = 1, twice: int = 0
+) -> list[Path]:
     """A trace folder of so many records; the first files are those of a smaller one."""
     ward = Ward.drawn(seed)
     records = folder / RECORDS
     records.mkdir(parents=True, exist_ok=True)
     found = []
     for number, start in enumerate(range(0, rows, file_rows)):
-        table = Part(ward, seed, number, min(file_rows, rows - start)).table()
+        table = Part(ward, seed, number, min(file_rows, rows - start), twice).table()
         said = {"run": RUN, "node": NODE, "sequence": number, "wall_offset_ns": WALL_OFFSET_NS}
         metadata = {**(table.schema.metadata or {}), TRACE_KEY: json.dumps(said).encode()}
         found.append(records / f"{NODE}-{RUN[:8]}-{number:08}.parquet")

@@ -44,7 +44,7 @@ class Made:
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("oracles")
-    paths = write(folder, ROWS, file_rows=ROWS // 2, seed=3)
+    paths = write(folder, ROWS, file_rows=ROWS // 2, seed=3, twice=3)
     found = silver(bronze.read(spark, folder).rows)
     for name in SILVER:
         getattr(found, name).write.parquet(str(folder / name))

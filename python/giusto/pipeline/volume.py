@@ -7,6 +7,7 @@ from pathlib import Path
 
 GIB = 1 << 30
 LEAST_HEAP, MOST_HEAP = GIB, 8 * GIB
+COMPILED = "-XX:-DontCompileHugeMethods"
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
@@ -20,6 +21,9 @@ def volume(cores: int | None = None, memory_bytes: int | None = None) -> dict[st
         "spark.sql.shuffle.partitions": str(min(64, max(4, 2 * cores))),
         # Sorting begins when a hash table has so many groups: by default after 128 of them.
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
+        # Code for wide rows is so long that Java would not compile it: half the speed.
+        "spark.driver.extraJavaOptions": COMPILED,
+        "spark.executor.extraJavaOptions": COMPILED,
         "spark.sql.parquet.compression.codec": "lz4_raw",
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.numRecentProgressUpdates": "2",

@@ -85,9 +85,20 @@ def silver(rows: DataFrame) -> Silver:
     """Deliveries and hops of good rows; which rows belong together is looked up at once."""
     single, several = parted(rows)
     counted = several.repartition(*MESSAGE).withColumn("nth", nth_of_its_kind())
-    unique = counted.filter("nth = 1").drop("nth")
+    unique, duplicates = (counted.filter(f"nth {which}").drop("nth") for which in ("= 1", "> 1"))
+    hops = single.unionByName(unique)
+    if duplicates.isEmpty():
+        # So every table reads its own columns of the rows as they are.
+        unique, hops, duplicates = several, rows, none_of(rows)
     deliveries = of_one(single.filter(~is_copy())).unionByName(of_several(unique.filter(~is_copy())))
-    return Silver(told(deliveries), single.unionByName(unique), counted.filter("nth > 1").drop("nth"))
+    return Silver(told(deliveries), hops, duplicates)
+
+
+def none_of(rows: DataFrame) -> DataFrame:
+    """No rows, with the same columns."""
+    from pyspark.sql import functions as fn
+
+    return rows.filter(fn.lit(False))
 
 
 def deliveries(rows: DataFrame) -> DataFrame:
@@ -110,7 +121,7 @@ def parted(rows: DataFrame) -> tuple[DataFrame, DataFrame]:
     # Nearly all are different: to count them before the shuffle too would be for nothing.
     counts = keyed.select(HASH).repartition(HASH).groupBy(HASH).agg(fn.count("*").alias("rows"))
     found = counts.filter("rows > 1").select(HASH).limit(MOST_REPEATED + 1).toArrow()
-    nothing = rows.filter(fn.lit(False))
+    nothing = none_of(rows)
     if found.num_rows == 0:
         return rows, nothing
     if found.num_rows > MOST_REPEATED:

@@ -38,31 +38,45 @@ def partial(inputs: Inputs) -> DataFrame:
 
 def services(hops: DataFrame) -> DataFrame:
     """Messages during whose service another one waited, with how long it took."""
+    from pyspark.sql import functions as fn
+
+    since = fn.col("slice") * SLICE_NS
+    is_whole = (fn.col("t_selected_ns") >= since + EDGE_NS) & (fn.col("next_ns") < since + SLICE_NS)
+    is_busy = fn.col("next_ingress_ns") <= fn.col("t_selected_ns")
+    # Shared equally, rounded up.
+    each = fn.expr("(next_ns - t_selected_ns + messages - 1) div messages")
+    return (
+        in_turn(hops)
+        .filter(is_whole & is_busy)
+        .select(
+            *("run", "node", "fan_out", "size_bytes"),
+            size_class(fn.col("size_bytes")).alias("size_class"),
+            each.alias("service_ns"),
+        )
+    )
+
+
+def in_turn(hops: DataFrame) -> DataFrame:
+    """What a node chose, with when it chose next, and since when what it chose then had been waiting.
+
+    A live broker chooses some before it looks at its clock again: `messages` is how many at one instant.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
     turns = Window.partitionBy("run", "node", "slice").orderBy("t_selected_ns")
-    found = (
-        chosen_at_once(hops)
-        .withColumn("next_ns", fn.lead("t_selected_ns").over(turns))
-        .withColumn("next_ingress_ns", fn.lead("t_ingress_ns").over(turns))
-    )
-    since = fn.col("slice") * SLICE_NS
-    is_whole = (fn.col("t_selected_ns") >= since + EDGE_NS) & (fn.col("next_ns") < since + SLICE_NS)
-    busy = found.filter(is_whole & (fn.col("next_ingress_ns") <= fn.col("t_selected_ns")))
-    # Shared equally, rounded up.
-    each = fn.expr("(next_ns - t_selected_ns + size(messages) - 1) div size(messages)")
-    return busy.select("run", "node", each.alias("service_ns"), fn.inline("messages"))
-
-
-def chosen_at_once(hops: DataFrame) -> DataFrame:
-    """What a node chose at one reading of its clock: a live broker chooses some before it looks again."""
-    from pyspark.sql import functions as fn
-
-    sized = selections(hops).withColumn("size_class", size_class(fn.col("size_bytes")))
-    return sized.groupBy("run", "node", slice_of().alias("slice"), "t_selected_ns").agg(
-        fn.min("t_ingress_ns").alias("t_ingress_ns"),
-        fn.collect_list(fn.struct("size_class", "fan_out", "size_bytes")).alias("messages"),
+    at_once = Window.partitionBy("run", "node", "slice", "t_selected_ns")
+    is_last = fn.col("after_ns") > fn.col("t_selected_ns")
+    return (
+        selections(hops)
+        .withColumn("slice", slice_of())
+        .repartition("run", "node", "slice")
+        .withColumn("messages", fn.count("*").over(at_once))
+        .withColumn("first_ingress_ns", fn.min("t_ingress_ns").over(at_once))
+        .withColumn("after_ns", fn.lead("t_selected_ns").over(turns))
+        .withColumn("after_ingress_ns", fn.lead("first_ingress_ns").over(turns))
+        .withColumn("next_ns", fn.max(fn.when(is_last, fn.col("after_ns"))).over(at_once))
+        .withColumn("next_ingress_ns", fn.max(fn.when(is_last, fn.col("after_ingress_ns"))).over(at_once))
     )
 
 

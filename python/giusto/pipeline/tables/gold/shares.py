@@ -24,27 +24,30 @@ def partial(inputs: Inputs) -> DataFrame:
     """Messages that were chosen, and instants at which some waited, for each flow and window."""
     from pyspark.sql import functions as fn
 
-    window_ns = inputs.window_ns
-    found = summed(windows_of(selections(inputs.hops).withColumnRenamed("publisher", "client"), window_ns))
-    return with_allotment(found.withColumn("window_ns", fn.lit(window_ns).cast("long")), inputs.facts)
+    chosen = selections(inputs.hops).withColumnRenamed("publisher", "client")
+    found = summed(in_windows(chosen, inputs.window_ns))
+    said = found.withColumn("window_ns", fn.lit(inputs.window_ns).cast("long"))
+    return with_allotment(said, inputs.facts)
 
 
-def windows_of(chosen: DataFrame, window_ns: int) -> DataFrame:
-    """Each message in each window in which it waited: whether it was chosen there, its looks as bits."""
+def in_windows(chosen: DataFrame, window_ns: int) -> DataFrame:
+    """Each message in the windows that it waited in, and at which instants; it is served in the last."""
     from pyspark.sql import functions as fn
 
-    first, last = (fn.expr(f"{name} div {window_ns}") for name in ("t_ingress_ns", "t_selected_ns"))
-    found = chosen.select(
-        *FLOW, "t_ingress_ns", "t_selected_ns", fn.explode(fn.sequence(first, last)).alias("window")
-    ).withColumn("window_start_ns", fn.col("window") * window_ns)
+    windows = fn.sequence(fn.expr(f"t_ingress_ns div {window_ns}"), fn.expr(f"t_selected_ns div {window_ns}"))
+    found = chosen.select(*FLOW, "t_ingress_ns", "t_selected_ns", fn.explode(windows).alias("window"))
+    found = found.withColumn("window_start_ns", fn.col("window") * window_ns)
     # A message waits at the looks from `low` to before `high`.
-    looked = found.withColumn("low", look("t_ingress_ns", window_ns))
-    looked = looked.withColumn("high", look("t_selected_ns", window_ns))
+    looked = found.withColumn("low", look("t_ingress_ns", window_ns)).withColumn(
+        "high", look("t_selected_ns", window_ns)
+    )
     bits = fn.expr(f"shiftleft(shiftrightunsigned(-1L, {LOOKS} - (high - low)), low)")
+    is_last = fn.expr(f"window = t_selected_ns div {window_ns}")
     return looked.select(
-        *KEY,
-        (fn.col("window") == last).cast("int").alias("served"),
-        fn.when(fn.col("low") < fn.col("high"), bits).otherwise(0).alias("waited"),
+        *FLOW,
+        "window_start_ns",
+        is_last.cast("int").alias("served"),
+        fn.when(fn.col("low") < fn.col("high"), bits).otherwise(fn.lit(0)).cast("long").alias("waited"),
     )
 
 
