@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import datetime
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,13 +15,14 @@ from benchmarks.pipeline import whole
 from benchmarks.pipeline.measures import Course, empty_jobs, engines
 from benchmarks.pipeline.page import Figures, page
 from benchmarks.pipeline.records import FILE_ROWS, write
-from benchmarks.run import machine
+from benchmarks.run import Figure, figures, machine
 from rich.console import Console
 
 from giusto.pipeline import session
 from giusto.pipeline.volume import volume
 
 ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "benchmarks" / "source.py"
 PAGE = ROOT / "docs" / "benchmarks-pipeline.md"
 MILLIONS = (1, 5, 20)
 STREAMED = 10
@@ -45,7 +48,13 @@ def measured(folder: Path, millions: list[int], console: Console) -> Figures:
     wholes.append(whole.stream(some(folder, paths[: streamed // FILE_ROWS]), folder / "stream", streamed))
     console.print(f"stream: {wholes[-1].seconds:.1f} s")
     session.stop()
-    return Figures(course.took, wholes, empty_s)
+    return Figures(course.took, wholes, empty_s, source())
+
+
+def source() -> list[Figure]:
+    """What the program that measures the data source says."""
+    done = subprocess.run([sys.executable, SOURCE], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return figures(done.stdout.splitlines())
 
 
 def some(folder: Path, paths: list[Path]) -> Path:
@@ -67,10 +76,10 @@ def main() -> None:
     console = Console()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        figures = measured(Path(name), sorted(given.millions), console)
+        found = measured(Path(name), sorted(given.millions), console)
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     where = f"{machine()}, with a load average of {load:.0f} before the run"
-    given.page.write_text(page(figures, where, today), encoding="utf-8")
+    given.page.write_text(page(found, where, today), encoding="utf-8")
     console.print(f"written to {given.page}")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.pipeline.measures import DUCKDB, GOLD, LONGEST_S, POLARS, SCANS, SILVER, SPARK, Took
 from benchmarks.pipeline.whole import Whole
+from benchmarks.run import Figure, by_bench, grid, markdown
 
 TIMES, STREAM_HZ, ENVELOPE_GROWTH = 5.0, 200_000, 1.5
 HOW = """\
@@ -22,6 +23,7 @@ tables anew from time to time; what waits are records of slices of time that hav
 LEFT_OUT = f"""\
 Where there is no figure the engine would have taken longer than {LONGEST_S:.0f} s, by its time at the size
 before, or does not make the table (Polars: `arrival_envelope`)."""
+SOURCE = "`benchmarks/source.py`: rows of a retained topic, through the Python data source and without it."
 WHOLE = [
     "run", "records", "seconds", "records/s", "until all was read, s", "waiting at most, records",
     "waiting at most, MB",
@@ -38,6 +40,7 @@ class Figures:
     took: Sequence[Took]
     wholes: Sequence[Whole]
     empty_s: Sequence[float]
+    source: Sequence[Figure] = ()
 
     @property
     def sizes(self) -> list[int]:
@@ -104,6 +107,9 @@ def page(figures: Figures, machine: str, date: str) -> str:
             [scan_row(figures, what, rows) for what in SCANS for rows in figures.sizes],
         ),
     ]
+    if figures.source:
+        parts += ["## Spark reads topics", SOURCE]
+        parts += [markdown(*grid(found)) for found in by_bench(list(figures.source)).values()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -173,11 +179,3 @@ def number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """A table; numbers to the right."""
-    rule = "|" + "|".join("---" if place == 0 else "---:" for place in range(len(header))) + "|"
-    return "\n".join(
-        ["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)]
-    )

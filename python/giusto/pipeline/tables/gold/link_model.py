@@ -100,6 +100,8 @@ def present(merged: DataFrame) -> DataFrame:
     """One row per link."""
     from pyspark.sql import functions as fn
 
+    # All that follows goes by link.
+    merged = merged.repartition(*KEY)
     whole = summed(merged, KEY)
     skewness, kurtosis = moments.skewness(), moments.excess_kurtosis()
     # Jarque and Bera: χ² with two degrees of freedom, whose tail is an exponential.

@@ -3,7 +3,7 @@
 The parts add up to what was observed. `service_ns` is from when the last broker chose the message until it
 chose its next one, at most until the message was sent on; `egress_ns` is the rest until then.
 `network_in_ns` is all that passed outside of brokers before. Only messages of one slice are compared with
-each other, and only those that are recorded.
+each other, and only those that are recorded; a next one more than a second later is not looked for.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ COLUMNS = (
     "wall_ns",
 )
 PLACE = ("run", "node", "slice")
+STEP_NS, LOOK_NS = 1_000_000, 1_000_000_000
 
 
 def partial(inputs: Inputs) -> DataFrame:
@@ -59,14 +60,19 @@ def partial(inputs: Inputs) -> DataFrame:
 
 
 def next_turns(hops: DataFrame, found: DataFrame) -> DataFrame:
-    """When a node chose its next message, after each that it chose in a slice with violations."""
+    """When a node chose its next message, after each that it chose while a late one was on its way out."""
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
-    places = fn.broadcast(found.select(*PLACE).distinct())
+    # Few of all messages were chosen in these milliseconds; only they are compared.
+    until = f"greatest(t_selected_ns, least(t_egress_ns, t_selected_ns + {LOOK_NS}))"
+    steps = fn.expr(f"sequence(t_selected_ns div {STEP_NS}, {until} div {STEP_NS})")
+    wanted = found.select(*PLACE, fn.explode(steps).alias("step"))
+    wanted = wanted.select(fn.xxhash64(*PLACE, "step").alias("when"))
     chosen = hops.filter(fn.col("t_selected_ns").isNotNull()).withColumn("slice", slice_of())
-    chosen = chosen.join(places, same(chosen, places, PLACE), "left_semi")
-    turns = chosen.select(*PLACE, "t_selected_ns").distinct()
+    timed = chosen.withColumn("when", fn.xxhash64(*PLACE, fn.expr(f"t_selected_ns div {STEP_NS}")))
+    near = timed.join(fn.broadcast(wanted.distinct()), "when", "left_semi")
+    turns = near.select(*PLACE, "t_selected_ns").distinct()
     following = fn.lead("t_selected_ns").over(Window.partitionBy(*PLACE).orderBy("t_selected_ns"))
     return turns.withColumn("t_next_ns", following)
 
