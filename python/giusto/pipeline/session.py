@@ -27,7 +27,12 @@ MASTERS = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*\d+)?\])?|(spark|k8s)://\S+|yar
 LOG = "jvm.log"
 # Longer, and the name of a socket in it would be longer than systems allow: 103 bytes.
 SOCKET_FOLDER = 55
-JVM_OPTIONS = "-XX:+UseParallelGC -XX:-UsePerfData -Dlog4j2.configurationFile={log} -Djava.io.tmpdir={folder}"
+# The code of many tables is more than the 48 MB that there are without the second compiler; when they are
+# full, nothing is compiled any more. What the JVM has to say is not for the standard output.
+JVM_OPTIONS = (
+    "-XX:+UseParallelGC -XX:-UsePerfData -XX:ReservedCodeCacheSize=240m"
+    " -Xlog:disable -Xlog:all=error:stderr -Dlog4j2.configurationFile={log} -Djava.io.tmpdir={folder}"
+)
 LOG_SETTINGS = """\
 status = error
 appender.err.type = Console
