@@ -66,6 +66,8 @@ class Figures:
     def growth(self, what: str) -> float | None:
         """Spark's time for a record at the largest size against that at the smallest."""
         small, large = self.sizes[0], self.sizes[-1]
+        if small == large:
+            return None
         times = divided(self.seconds(SPARK, what, large), self.seconds(SPARK, what, small))
         return None if times is None else times * small / large
 
