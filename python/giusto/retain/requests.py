@@ -15,6 +15,8 @@ from giusto.errors import InvalidInput
 LOG = "$giusto/log/"
 SINK = "$giusto/sink/"
 RECORDS = "$giusto/records/"
+BATCH = "batch "
+"""How the name of a query begins that has one epoch only."""
 PART_BYTES = 1_000_000
 """Of a reply: within the size that a message has unless it is offered with another."""
 

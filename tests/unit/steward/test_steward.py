@@ -15,9 +15,11 @@ import giusto
 from giusto.broker import Broker
 from giusto.config import BrokerConfig, Retain
 from giusto.errors import InvalidInput, RequestFailed
-from giusto.pipeline.source import outgoing
 from giusto.retain import columns, requests
+from giusto.retain.journal import Epoch
 from giusto.retain.requests import Commit, Fetch, Find, Head, LogIs, Part, Publish, Published, Stage
+from giusto.retain.staged import schema
+from giusto.retain.staging import Staging
 from giusto.steward import Steward
 from giusto.steward.keeper import BLOCK_BYTES, blocks
 from giusto.steward.steward import duties, folder_name
@@ -110,35 +112,82 @@ def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
         assert columns.decode(body).column("payload").to_pylist() == [payload]
 
 
-def staged(bus: giusto.Bus, number: int, *payloads: bytes) -> str:
-    rows = [{"topic": "out", "payload": one, "priority": 1, "attributes": b""} for one in payloads]
-    batch = pa.RecordBatch.from_pylist(rows, outgoing.schema())
+def staged(bus: giusto.Bus, number: int, *payloads: bytes, topic: str = "out") -> str:
+    rows = [{"topic": topic, "payload": one, "priority": 1, "attributes": b""} for one in payloads]
+    batch = pa.RecordBatch.from_pylist(rows, schema())
     id = f"{number:032x}-000000"
-    body = columns.encode([batch], outgoing.schema())
+    body = columns.encode([batch], schema())
     ask(bus, "$giusto/sink/stage", Stage(id, len(rows), body), requests.Done)
     return id
+
+
+def commit(bus: giusto.Bus, query: str, epoch: int, *ids: str) -> Published:
+    return ask(bus, "$giusto/sink/commit", Publish(query, epoch, list(ids)), Published)
 
 
 def test_an_epoch_goes_out_once_for_a_query(tmp_path: Path) -> None:
     with serving(tmp_path) as bus:
         subscription = bus.subscribe("out")
 
-        def commit(query: str, epoch: int, *ids: str) -> Published:
-            return ask(bus, "$giusto/sink/commit", Publish(query, epoch, list(ids)), Published)
-
         first = staged(bus, 1, b"a", b"b")
         assert subscription.available() == 0
-        assert commit("q", 0, first) == Published(2, again=False)
-        assert commit("q", 0, staged(bus, 2, b"a", b"b")) == Published(0, again=True)
-        assert commit("q", 1, staged(bus, 3, b"c")) == Published(1, again=False)
-        assert commit("other", 0, staged(bus, 4, b"d")) == Published(1, again=False)
+        assert commit(bus, "q", 0, first) == Published(2, again=False)
+        assert commit(bus, "q", 0, staged(bus, 2, b"a", b"b")) == Published(0, again=True)
+        assert commit(bus, "q", 1, staged(bus, 3, b"c")) == Published(1, again=False)
+        assert commit(bus, "other", 0, staged(bus, 4, b"d")) == Published(1, again=False)
         with pytest.raises(RequestFailed, match="1 of 1 staged parts are gone"):
-            commit("q", 2, f"{9:032x}-000000")
+            commit(bus, "q", 2, f"{9:032x}-000000")
         received = [subscription.receive(timeout="30s").payload for _ in range(4)]
         assert received == [b"a", b"b", b"c", b"d"]
     with serving(tmp_path) as bus:
         again = Publish("q", 1, [staged(bus, 5, b"c")])
         assert ask(bus, "$giusto/sink/commit", again, Published) == Published(0, again=True)
+
+
+def test_an_epoch_that_was_torn_does_not_keep_the_broker_from_starting(tmp_path: Path) -> None:
+    staging = Staging(tmp_path / "sink")
+    id = f"{1:032x}-000000"
+    (tmp_path / "sink" / "staged" / id).write_bytes(b"junk")
+    staging.journal(Epoch("q", 0, [id]))
+    with serving(tmp_path) as bus:
+        with pytest.raises(RequestFailed, match="rows = 4 bytes: expected an Arrow stream"):
+            ask(bus, "$giusto/sink/stage", Stage(id, 1, b"junk"), requests.Done)
+        assert commit(bus, "q", 0, staged(bus, 2, b"a")) == Published(1, again=False)
+
+
+def test_nothing_of_an_epoch_goes_out_if_one_of_its_topics_does_not_take_it(tmp_path: Path) -> None:
+    with serving(tmp_path) as bus, giusto.connect(bus.address) as other:
+        other.advertise("promised", giusto.Offer(min_sep="10ms", max_size=64))
+        bus.subscribe("promised", giusto.Need(max_latency="50ms"))
+        subscription = bus.subscribe("out")
+        ids = [staged(bus, 1, b"a", b"b"), staged(bus, 2, b"c", topic="promised")]
+        for _ in range(2):
+            with pytest.raises(RequestFailed):
+                commit(bus, "q", 5, *ids)
+        assert commit(bus, "q", 5, staged(bus, 3, b"mended")) == Published(1, again=False)
+        assert subscription.receive(timeout="30s").payload == b"mended"
+
+
+def test_rows_are_noted_when_they_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    flush, went_out = giusto.Bus.flush, Staging.went_out
+    monkeypatch.setattr(giusto.Bus, "flush", lambda *given: (done.append("left"), flush(*given)))
+    monkeypatch.setattr(Staging, "went_out", lambda *given: (done.append("noted"), went_out(*given))[1])
+    with serving(tmp_path) as bus:
+        commit(bus, "q", 0, staged(bus, 1, b"a"), staged(bus, 2, b"b"))
+    assert done == ["left", "noted"] * 2
+
+
+def test_the_name_of_a_query_cannot_be_used_up(tmp_path: Path) -> None:
+    with serving(tmp_path) as bus:
+        assert commit(bus, "q", 0, staged(bus, 1, b"a")) == Published(1, again=False)
+        with pytest.raises(RequestFailed, match="expected 0 or 1"):
+            commit(bus, "q", 2**62)
+        assert commit(bus, "q", 1) == Published(0, again=False)
+        assert commit(bus, "q", 1, staged(bus, 2, b"b")) == Published(1, again=False)
+        assert commit(bus, "q", 1, staged(bus, 3, b"b")) == Published(0, again=True)
+        with pytest.raises(RequestFailed, match="expected 1 or 2"):
+            commit(bus, "q", 0, staged(bus, 4, b"a"))
 
 
 def test_a_broker_without_settings_keeps_nothing() -> None:
