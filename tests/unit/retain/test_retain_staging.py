@@ -175,7 +175,7 @@ def test_epochs_follow_each_other(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="expected 7, which did not go out whole"):
         staging.begin("q", 8, [])
     for name in ("", "q" * 201):
-        with pytest.raises(InvalidInput, match="query = .* characters"):
+        with pytest.raises(InvalidInput, match=r"query = .* characters"):
             staging.begin(name, 0, [])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,13 +15,14 @@ import pytest
 import giusto
 from giusto.broker import Broker
 from giusto.config import BrokerConfig, Retain
-from giusto.errors import InvalidInput, RequestFailed
+from giusto.errors import Closed, InvalidInput, RequestFailed
 from giusto.retain import columns, requests
 from giusto.retain.journal import Epoch
 from giusto.retain.requests import Commit, Fetch, Find, Head, LogIs, Part, Publish, Published, Stage
 from giusto.retain.staged import schema
 from giusto.retain.staging import Staging
 from giusto.steward import Steward
+from giusto.steward.handover import Handover
 from giusto.steward.keeper import BLOCK_BYTES, blocks
 from giusto.steward.steward import duties, folder_name
 
@@ -214,8 +216,8 @@ def test_no_two_patterns_share_a_folder() -> None:
 class Sized:
     """As much of a message as matters for blocks."""
 
-    def __init__(self, size: int) -> None:
-        self.payload = bytes(size)
+    def __init__(self, size: int, attributes: int = 0) -> None:
+        self.payload, self.attribute_block = bytes(size), bytes(attributes)
 
 
 def test_blocks_are_neither_too_large_nor_empty() -> None:
@@ -224,3 +226,90 @@ def test_blocks_are_neither_too_large_nor_empty() -> None:
     assert [one for several in made for one in several] == messages
     assert all(several and sum(len(one.payload) for one in several[:-1]) < BLOCK_BYTES for several in made)
     assert list(blocks([])) == []
+    attributed: Any = [Sized(0, 200_000)] * 4
+    assert [len(several) for several in blocks(attributed)] == [2, 2]
+
+
+def test_what_waits_to_be_written_is_bounded_by_its_bytes() -> None:
+    handover = Handover(most_bytes=1_000)
+    several: Any = [Sized(300), Sized(200, 100)]
+    assert handover.put(several) == 800
+    handed_over = threading.Event()
+
+    def more() -> None:
+        handover.put(several)
+        handed_over.set()
+        handover.end()
+
+    thread = threading.Thread(target=more)
+    thread.start()
+    assert not handed_over.wait(0.05)
+    assert handover.get(None) is several
+    assert handed_over.wait(WATCHDOG_S)
+    assert handover.get(None) is several
+    assert handover.get(None) is None
+    large: Any = [Sized(5_000)]
+    thread.join()
+    lone = Handover(most_bytes=1_000)
+    assert lone.put(large) == 5_100, "what is too large goes alone"
+    assert lone.get(0) is large
+    assert lone.get(0) == []
+
+
+def test_a_disk_that_fails_is_counted_and_the_keeper_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> int:
+        raise OSError(30, "Read-only file system")
+
+    retain = Retain(patterns=("a",), folder=str(tmp_path))
+    config = BrokerConfig(listen=("tcp://127.0.0.1:0",), retain=retain)
+    with (
+        Broker(config) as broker,
+        Steward(broker) as steward,
+        giusto.connect(broker.address) as bus,
+        bus.advertise("a") as publisher,
+    ):
+        log = steward.logs["a"]
+        with monkeypatch.context() as patched:
+            patched.setattr(log, "trim", fails)
+            publisher.publish(b"1")
+            wait_for(lambda: log.head == 1)
+            publisher.publish(b"2")
+            wait_for(lambda: log.head == 2)
+            patched.setattr(log, "append", fails)
+            publisher.publish(b"3")
+            wait_for(lambda: find(bus, "a").lost == {"rows": 1})
+        publisher.publish(b"4")
+        wait_for(lambda: log.head == 3)
+
+
+class Ending:
+    """A duty that may fail at its end."""
+
+    def __init__(self, name: str, ended: list[str], error: Exception | None = None) -> None:
+        self.name, self.remarks, self._ended, self._error = name, list[str](), ended, error
+
+    def begin(self, bus: giusto.Bus) -> None:
+        self.bus = bus
+
+    def tend(self) -> None:
+        """Nothing to do."""
+
+    def end(self) -> None:
+        self._ended.append(self.name)
+        if self._error is not None:
+            raise self._error
+
+
+def test_all_duties_end_also_if_one_of_them_fails() -> None:
+    ended: list[str] = []
+    several = [Ending("first", ended, OSError("gone")), Ending("second", ended)]
+    with Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",))) as broker:
+        steward = Steward(broker, several)
+        steward.start()
+        with pytest.raises(OSError, match="gone"):
+            steward.stop()
+    assert ended == ["first", "second"]
+    with pytest.raises(Closed):
+        several[1].bus.subscribe("a")
