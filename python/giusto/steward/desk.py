@@ -66,10 +66,12 @@ class Desk:
     def fetch(self, asked: Fetch) -> Part:
         """Rows of a log as an Arrow stream, or a part of it."""
         choice = Choice(asked.pattern, None if asked.filter is None else _core.Filter(asked.filter))
-        found = self.log(asked.log).fetch(asked.start, asked.end, choice, FETCH_BYTES)
+        found = self.log(asked.log).fetch(
+            asked.start, asked.end, choice, FETCH_BYTES, skips_damage=asked.skips_damage
+        )
         whole = columns.encode(found.batches, columns.fetched()) if found.batches else b""
         body = whole[asked.skip : asked.skip + requests.PART_BYTES]
-        return Part(found.next, len(whole), body)
+        return Part(found.next, len(whole), body, found.damaged)
 
     def commit(self, asked: Commit) -> Done:
         """Move a query's cursor."""
