@@ -13,13 +13,12 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from giusto.errors import InvalidInput, NotRetained
+from giusto.errors import NotRetained
 from giusto.retain.cursors import replace as replace_file
 from giusto.retain.requests import BATCH
 
 QUERIES_MAX = 10_000
 """Of which the last epoch is known; of more, those that were not heard of for longest are forgotten."""
-NAME_MAX = 200
 BATCH_KEPT_NS = 3_600 * 1_000_000_000
 """A batch has one epoch, and is committed again within minutes if at all."""
 ASIDE = ".damaged"
@@ -111,12 +110,6 @@ class Journals:
 
     def _path(self, query: str) -> Path:
         return self._folder / f"{hashlib.sha256(query.encode()).hexdigest()[:32]}.json"
-
-
-def require_name(query: str) -> None:
-    """Refuse what cannot be the name of a query."""
-    if not 0 < len(query) <= NAME_MAX:
-        raise InvalidInput("query", f"{len(query)} characters", f"a name of 1 to {NAME_MAX} characters")
 
 
 def _epoch(path: Path) -> Epoch:

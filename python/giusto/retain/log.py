@@ -1,7 +1,7 @@
 """A bounded log of rows: what is kept, for how long, and what a reader gets for a range of positions.
 
 Positions count rows from 0. A row is there when the system has its bytes: it survives the end of the process
-at once, a loss of power after the next `sync`. What is damaged leaves a hole: its positions are not given again.
+at once, a loss of power after the next `sync`. What is damaged leaves a hole: no other row gets its position.
 """
 
 from __future__ import annotations

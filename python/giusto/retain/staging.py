@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from giusto.errors import InvalidInput, NotRetained, TooLarge
 from giusto.retain import staged
-from giusto.retain.journal import Epoch, Journals, require_name
+from giusto.retain.cursors import require_name
+from giusto.retain.journal import Epoch, Journals
 
 if TYPE_CHECKING:
     import pyarrow as pa

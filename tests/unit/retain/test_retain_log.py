@@ -15,6 +15,7 @@ from retained_rows import attributes, batch, rows
 
 from giusto import _core
 from giusto.errors import InvalidInput, NotRetained
+from giusto.retain import cursors
 from giusto.retain.choosing import Choice
 from giusto.retain.covering import covers
 from giusto.retain.log import Bounds, Log
@@ -226,6 +227,18 @@ def test_cursors_survive_and_never_go_back(tmp_path: Path) -> None:
     assert make(tmp_path).cursors.positions == {}
     with pytest.raises(InvalidInput, match="position = 11: expected a position up to 10"):
         log.commit("q", 11, 5)
+
+
+def test_there_are_no_more_cursors_than_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cursors, "QUERIES_MAX", 2)
+    log = make(tmp_path)
+    log.commit("a", 0, 1)
+    log.commit("b", 0, 2)
+    with pytest.raises(InvalidInput, match="query = c: expected at most 2 queries"):
+        log.commit("c", 0, 3)
+    log.commit("a", 0, 3)
+    with pytest.raises(InvalidInput, match="a name of 1 to 200 characters"):
+        log.commit("", 0, 3)
 
 
 def test_a_full_disk_is_counted_and_reading_goes_on(tmp_path: Path) -> None:

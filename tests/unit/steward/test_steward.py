@@ -15,15 +15,28 @@ import pytest
 import giusto
 from giusto.broker import Broker
 from giusto.config import BrokerConfig, Retain
-from giusto.errors import Closed, InvalidInput, RequestFailed
+from giusto.errors import Closed, InvalidInput, NotRetained, RequestFailed
 from giusto.retain import columns, requests
 from giusto.retain.journal import Epoch
-from giusto.retain.requests import Commit, Fetch, Find, Head, LogIs, Part, Publish, Published, Stage
+from giusto.retain.requests import (
+    Commit,
+    Fetch,
+    FetchFile,
+    Find,
+    Head,
+    LogIs,
+    Part,
+    Publish,
+    Published,
+    Stage,
+)
 from giusto.retain.staged import schema
 from giusto.retain.staging import Staging
 from giusto.steward import Steward
+from giusto.steward.desk import Readers
 from giusto.steward.handover import Handover
 from giusto.steward.keeper import BLOCK_BYTES, blocks
+from giusto.steward.records import RecordFiles
 from giusto.steward.steward import duties, folder_name
 
 WATCHDOG_S = 120.0
@@ -71,7 +84,8 @@ def test_what_is_published_is_kept_and_found_again_after_a_restart(tmp_path: Pat
         wait_for(lambda: find(bus, "ward/3").head == 100)
         log = find(bus, "ward/+")
         assert (log.pattern, log.first, log.lost) == ("ward/#", 0, {})
-        ask(bus, "$giusto/log/commit", Commit(log.id, "q", 40), requests.Done)
+        fetch(bus, Fetch(log.id, 0, 40, query="q"))
+        ask(bus, "$giusto/log/commit", Commit(log.id, "q", 60), requests.Done)
     with serving(tmp_path, "ward/#") as bus:
         again = ask(bus, "$giusto/log/head", Head(log.id), LogIs)
         assert (again.head, again.cursors) == (100, {"q": 40})
@@ -95,6 +109,55 @@ def test_what_is_not_kept_is_said_with_what_is(tmp_path: Path) -> None:
             bus.request("$giusto/log/fetch", b"\xc1")
         listed = ask(bus, "$giusto/log/list", requests.Done(), list[LogIs])
         assert [one.pattern for one in listed] == ["ward/#", "lab/+"]
+
+
+def test_a_query_is_done_with_no_more_than_it_fetched(tmp_path: Path) -> None:
+    with serving(tmp_path, "ward/#", until="read") as bus:
+        with bus.advertise("ward/3") as publisher:
+            publisher.publish_many([b"x"] * 100)
+        wait_for(lambda: find(bus, "ward/3").head == 100)
+        id = find(bus, "ward/3").id
+
+        def commit_read(query: str, position: int) -> dict[str, int]:
+            ask(bus, "$giusto/log/commit", Commit(id, query, position), requests.Done)
+            return find(bus, "ward/3").cursors
+
+        assert commit_read("stranger", 100) == {}
+        fetch(bus, Fetch(id, 0, 30, query="q"))
+        assert commit_read("q", 20) == {"q": 20}
+        assert commit_read("q", 2**40) == {"q": 30}
+        with pytest.raises(RequestFailed, match="a name of 1 to 200 characters"):
+            fetch(bus, Fetch(id, 0, 30, query="q" * 201))
+    with serving(tmp_path, "ward/#") as bus:
+        assert commit_read("q", 40) == {"q": 30}
+        fetch(bus, Fetch(id, 30, 50, query="q"))
+        assert commit_read("q", 40) == {"q": 40}
+
+
+def test_how_far_queries_have_fetched_is_known_of_so_many_only() -> None:
+    readers = Readers(most=2)
+    for query in ("a", "b", "a", "c"):
+        readers.fetched("log", query, 5)
+    readers.fetched("log", "a", 3)
+    assert [readers.done_with("log", query, 9) for query in "abc"] == [5, 0, 5]
+
+
+@pytest.mark.parametrize("pattern", ["a/#/#", "", "a//b", "#/a"])
+def test_what_is_no_pattern_is_not_found(tmp_path: Path, pattern: str) -> None:
+    with serving(tmp_path, "#") as bus, pytest.raises(RequestFailed, match="InvalidInput"):
+        find(bus, pattern)
+
+
+@pytest.mark.parametrize("name", ["\0.parquet", "a" * 5_000 + ".parquet", "../x.parquet", ".x.parquet", "x"])
+def test_what_is_no_file_of_records_is_refused(tmp_path: Path, name: str) -> None:
+    files = RecordFiles(tmp_path)
+    with pytest.raises(NotRetained, match="not a file of records"):
+        files.fetch(FetchFile(name, 0))
+    with pytest.raises(NotRetained, match="not a file of records"):
+        files.fetch(FetchFile("x.parquet", -1))
+    (tmp_path / "records" / "x.parquet").mkdir(parents=True)
+    with pytest.raises(NotRetained, match=r"^x\.parquet: cannot be read: Is a directory$"):
+        files.fetch(FetchFile("x.parquet", 0))
 
 
 def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
