@@ -7,7 +7,7 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
@@ -102,14 +102,16 @@ class Steward:
         self._tender.start()
 
     def stop(self) -> None:
-        """End all duties in order."""
+        """End all duties in order, also if one of them fails; its exception is raised at the end."""
         self._ending.set()
         if self._tender.ident is not None:
             self._tender.join()
-        for duty in self._begun:
-            duty.end()
-        for bus in self._buses:
-            bus.close()
+        with ExitStack() as ending:
+            # What is pushed first is called last.
+            for bus in self._buses:
+                ending.callback(bus.close)
+            for duty in reversed(self._begun):
+                ending.callback(duty.end)
 
     def __enter__(self) -> Self:
         self.start()
