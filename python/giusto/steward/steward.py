@@ -15,7 +15,7 @@ from typing import Self
 from giusto.broker import Broker
 from giusto.client import Bus, connect
 from giusto.config import BrokerConfig
-from giusto.config.broker import Retain
+from giusto.config.broker import STEWARD, Retain
 from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
 from giusto.steward.claim import Claim
@@ -26,7 +26,6 @@ from giusto.steward.models import Models
 from giusto.steward.records import RecordFiles
 from giusto.steward.sink import Sink
 
-NAME = "$steward"
 TEND_NS = 1_000_000_000
 
 _log = logging.getLogger("giusto.steward")
@@ -34,7 +33,7 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
-    listening: list[Duty] = [Models()] if config.models.listen else []
+    listening: list[Duty] = [Models(config.models)] if config.models.listen else []
     traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
     return [*listening, *retaining(config.retain), *traced]
 
@@ -92,7 +91,7 @@ class Steward:
         """Begin all duties, or none."""
         try:
             for number, duty in enumerate(self.duties):
-                bus = connect(self._broker.address, name=f"{NAME}/{duty.name}-{number}")
+                bus = connect(self._broker.address, name=f"{STEWARD}/{duty.name}-{number}")
                 self._buses.append(bus)
                 duty.begin(bus)
                 self._begun.append(duty)
