@@ -25,9 +25,10 @@ def partial(inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as fn
 
     min_sep = fn.when(fn.col("min_sep_ns").between(1, MIN_SEP_MAX_NS), fn.col("min_sep_ns"))
+    # Each once before they are sorted and leave for Python: there is a record for everybody who gets one.
     messages = inputs.hops.select(
         *("run", "publisher", "topic", "sequence", "size_bytes", "t_sent_ns"), min_sep.alias("min_sep_ns")
-    )
+    ).distinct()
     # A flow is sorted by a number that stands for it: to compare names would cost more.
     flow = fn.xxhash64(*FLOW)
     ordered = (
