@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from made_up import arrow, tables
 
 from giusto.pipeline.tables.histogram import bucket_of
-from giusto.report import shares
+from giusto.report import models, shares
 from giusto.report.chart import HEIGHT, apart
 from giusto.report.latency import binned
 from giusto.report.scale import Linear, Log
 from giusto.report.series import Series, chosen, points, quantile
-from giusto.report.verdict import kind, sentence
+from giusto.report.verdict import kind, provisos, sentence
 from giusto.report.wording import listed, number, percent, rounded
 
 spans_ns = st.integers(1, 2**56)
@@ -119,6 +119,28 @@ def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
 )  # fmt: skip
 def test_the_verdict_reads_as_a_sentence(found: dict[str, float], said: str, words: str) -> None:
     assert (kind(found), sentence(found)) == (said, words)
+
+
+def test_what_a_stream_left_out_is_not_called_running() -> None:
+    late = {"complete": False, "quarantined": {"late": 4, "order": 2}, "pending": 0}
+    assert provisos(late) == [
+        "4 records came too late for the stream and were left out: run with --once to have them."
+    ]
+    assert "1 record of time that has not ended" in provisos({"complete": True, "pending": 1})[0]
+    assert provisos({"complete": True, "pending": 0}) == []
+
+
+def test_a_promise_of_which_nothing_came_was_a_promise() -> None:
+    assert kind({"contracts": 1, "with_bound": 3, "largest_ratio": None}) == "held"
+
+
+def test_what_a_flow_offered_first_and_then_is_two_rows() -> None:
+    common = {"run": "r", "publisher": "p", "topic": "t", "rho_hz": 10.0, "sigma_messages": 1.0}
+    rows = [
+        {**common, "min_sep_ns": gap, "offered": True, "broken": broken, "count": messages}
+        for gap, broken, messages in ((10, 4, 30), (20, 3, 10))
+    ]
+    assert [(flow["count"], flow["broken"]) for flow in models.bursts(rows)] == [(30, 4), (10, 3)]
 
 
 def test_numbers_read_well() -> None:
