@@ -174,7 +174,9 @@ def selections(hops: pl.LazyFrame) -> pl.LazyFrame:
 def shares(frames: Frames) -> pl.LazyFrame:
     key = ["run", "node", "topic", "client", "window_start_ns"]
     chosen = selections(frames[1]).rename({"publisher": "client"}).collect(engine="streaming").lazy()
-    served = chosen.with_columns(window_start_ns=start("t_selected_ns")).group_by(key).agg(served=pl.len())
+    quanta = ((col("size_bytes") + 65_535) // 65_536).clip(lower_bound=1).sum()
+    served = chosen.with_columns(window_start_ns=start("t_selected_ns")).group_by(key)
+    served = served.agg(served=pl.len(), quanta=quanta)
     span = pl.int_ranges(col("t_ingress_ns") // WINDOW, col("t_selected_ns") // WINDOW + 1)
     may_wait = (col("t_ingress_ns") - 1) // STEP < col("t_selected_ns") // STEP
     crosses = col("t_ingress_ns") // WINDOW < col("t_selected_ns") // WINDOW
@@ -185,12 +187,15 @@ def shares(frames: Frames) -> pl.LazyFrame:
         looks.filter(col("look").list.len() > 0).explode("look").group_by(key).agg(col("look").n_unique())
     )
     both = served.join(waited, on=key, how="full", coalesce=True, nulls_equal=True)
-    counts = both.with_columns(col("served").fill_null(0), col("look").fill_null(0))
-    total = col("served").sum().over("run", "node", "window_start_ns")
+    counts = both.with_columns(col("served", "quanta", "look").fill_null(0))
+    total = col("quanta").sum().over("run", "node", "window_start_ns")
     return counts.select(
         *key,
         "served",
-        share=pl.when(total > 0).then(col("served") / total),
+        "quanta",
+        share=pl.when(total > 0).then(col("quanta") / total),
+        guarded=pl.lit(None, pl.Boolean),
+        allotted_flow=pl.lit(None, pl.Float64),
         allotted_topic=pl.lit(None, pl.Float64),
         allotted_client=pl.lit(None, pl.Float64),
         waiting=col("look") / LOOKS,

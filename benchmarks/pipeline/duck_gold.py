@@ -137,7 +137,7 @@ SHARES = f"""
     with chosen as materialized ({SELECTIONS}),
         served as (
             select run, node, topic, publisher, t_selected_ns // {WINDOW} * {WINDOW} as window_start_ns,
-                count(*) as served
+                count(*) as served, sum(greatest((size_bytes + 65535) // 65536, 1))::bigint as quanta
             from chosen group by all
         ),
         waits as (
@@ -154,10 +154,11 @@ SHARES = f"""
             select run, node, topic, publisher, window_start_ns, count(distinct look) as waited
             from (select *, unnest(range(low, high)) as look from waits where low < high) group by all
         )
-    select run, node, topic, publisher as client, window_start_ns, coalesce(served, 0) as served,
-        coalesce(served, 0)
-            / nullif(sum(coalesce(served, 0)) over (partition by run, node, window_start_ns), 0) as share,
-        null::double as allotted_topic, null::double as allotted_client,
+    select run, node, topic, publisher as client, window_start_ns, null::boolean as guarded,
+        coalesce(served, 0) as served, coalesce(quanta, 0) as quanta,
+        coalesce(quanta, 0)
+            / nullif(sum(coalesce(quanta, 0)) over (partition by run, node, window_start_ns), 0) as share,
+        null::double as allotted_flow, null::double as allotted_topic, null::double as allotted_client,
         coalesce(waited, 0) / {LOOKS} as waiting, coalesce(waited, 0) = {LOOKS} as backlogged
     from served full join looks using (run, node, topic, publisher, window_start_ns)
 """

@@ -21,8 +21,8 @@ S = 1_000 * MS
 # Within a slice of ten seconds, and not at its edge.
 T0 = 10 * S + 200 * MS
 FACTS = (
-    "run string, node string, at_ns long, topic string, weight double, topic_share double, "
-    "client string, client_share double"
+    "run string, node string, at_ns long, fragment_bytes long, topic string, guarded boolean, "
+    "topic_share double, client string, client_share double, flow_share double"
 )
 
 
@@ -42,7 +42,8 @@ def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) ->
         seen(T0, ingress=T0, selected=T0 + MS, sequence=1, egress=T0 + 2 * MS, subscriber="doctor"),
         seen(T0, ingress=T0, selected=T0 + 2 * MS, sequence=2, egress=T0 + 3 * MS),
         seen(T0, ingress=T0, selected=T0 + 3 * MS, sequence=3, egress=T0 + 4 * MS),
-        seen(T0, ingress=T0, selected=T0 + 4 * MS, egress=T0 + 5 * MS, publisher="scanner"),
+        # It has four fragments of 70 bytes; the others have two.
+        seen(T0, ingress=T0, selected=T0 + 4 * MS, egress=T0 + 5 * MS, publisher="scanner", size_bytes=211),
         # Dropped before it was chosen: nobody served it.
         seen(T0, ingress=T0, sequence=4, subscriber=None, outcome="policed"),
         # It waits through all of the window from 20 s, in which nothing else is chosen, to 31 s.
@@ -61,10 +62,15 @@ def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) ->
         ),
     ]
     # What counts is the last word before the end of a window.
+    rows += [
+        # Under contract, and so no part of the others' whole.
+        seen(T0, ingress=T0, selected=T0 + 5 * MS, egress=T0 + 6 * MS, publisher="pump", topic="dose"),
+    ]
     said = [
-        ("r", "hub", 5, "ward/3/alarm", 1.0, 0.25, "monitor", 0.125),
-        ("r", "hub", 15 * S, "ward/3/alarm", 1.0, 0.5, "monitor", 0.375),
-        ("r", "hub", 29 * S, "ward/3/alarm", 1.0, 0.75, "monitor", 0.625),
+        ("r", "hub", 5, 70, "ward/3/alarm", False, 0.25, "monitor", 0.125, 0.1),
+        ("r", "hub", 15 * S, 70, "ward/3/alarm", False, 0.5, "monitor", 0.375, 0.2),
+        ("r", "hub", 29 * S, 70, "ward/3/alarm", False, 0.75, "monitor", 0.625, 0.3),
+        ("r", "hub", 5, 70, "dose", True, 1.0, "pump", 1.0, 1.0),
     ]
     found = {
         (row["client"], row["window_start_ns"] // S): row
@@ -73,11 +79,17 @@ def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) ->
     assert {key: row["served"] for key, row in found.items()} == {
         ("monitor", 10): 3,
         ("scanner", 10): 2,
+        ("pump", 10): 1,
         ("monitor", 20): 0,
         ("monitor", 30): 1,
     }
-    assert found["monitor", 10]["share"] == 0.6
-    assert found["scanner", 10]["share"] == 0.4
+    quanta = {client: found[client, 10]["quanta"] for client in ("monitor", "scanner", "pump")}
+    assert quanta == {"monitor": 6, "scanner": 6, "pump": 2}
+    assert found["monitor", 10]["share"] == 0.5
+    assert found["scanner", 10]["share"] == 0.5
+    assert found["pump", 10]["share"] == 1.0
+    assert (found["pump", 10]["guarded"], found["pump", 10]["allotted_flow"]) == (True, 1.0)
+    assert [found["monitor", at]["allotted_flow"] for at in (10, 20, 30)] == [0.2, 0.3, 0.3]
     assert found["monitor", 30]["share"] == 1.0
     assert found["monitor", 20]["backlogged"]
     assert not found["monitor", 30]["backlogged"]

@@ -169,10 +169,15 @@ def test_records_that_are_nowhere_are_refused(tmp_path: Path) -> None:
 def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_path: Path) -> None:
     assert bronze.facts(spark, tmp_path) is None
     (tmp_path / "facts").mkdir()
-    clients = [{"client": "p", "share": 0.25}, {"client": "q", "share": None}]
-    topics = [{"topic": "a", "weight": 2, "share": 0.5, "clients": clients}, {"topic": "b", "weight": 1}]
+    clients = [{"client": "p", "share": 0.25, "flow_share": 0.125}, {"client": "q", "share": None}]
+    topics: list[dict[str, Any]] = [
+        {"topic": "a", "weight": 2, "share": 0.5, "guarded": True, "clients": clients},
+        {"topic": "b", "weight": 1},
+    ]
     head = {"run": "r", "node": "hub", "at_ns": 7, "wall_offset_ns": 5, "input": "twrr", "output": "mtep"}
-    (tmp_path / "facts" / "hub-r-1.json").write_text(json.dumps({**head, "topics": topics}))
+    (tmp_path / "facts" / "hub-r-1.json").write_text(
+        json.dumps({**head, "fragment_bytes": 9, "topics": topics})
+    )
     (tmp_path / "facts" / "hub-r-2.json").write_text("{")
     # What is of no use, or has a value that is, is left out.
     for n, wrong in enumerate([{"at_ns": "soon"}, {"at_ns": 2**70}, {"topics": [{"weight": "much"}]}]):
@@ -189,7 +194,12 @@ def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_pa
         ("a", "q", None),
         ("b", None, None),
     ]
-    assert {(row["output"], row["weight"], row["topic_share"]) for row in rows} == {
-        ("mtep", 2.0, 0.5),
-        ("mtep", 1.0, None),
+    assert {(row["output"], row["weight"], row["topic_share"], row["guarded"]) for row in rows} == {
+        ("mtep", 2.0, 0.5, True),
+        ("mtep", 1.0, None, None),
+    }
+    assert {(row["client"], row["flow_share"], row["fragment_bytes"]) for row in rows} == {
+        ("p", 0.125, 9),
+        ("q", None, 9),
+        (None, None, 9),
     }

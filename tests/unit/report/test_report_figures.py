@@ -83,22 +83,23 @@ def test_many_windows_become_few_points_that_lose_no_peak() -> None:
 
 
 def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
-    common = {
-        "run": None,
-        "node": "b",
-        "topic": "t",
-        "client": "c",
-        "allotted_topic": 0.5,
-        "allotted_client": 0.25,
-    }
-    rows = [
-        {**common, "window_start_ns": 0, "served": 30, "share": 0.3, "backlogged": True},  # 30 of 100
-        {**common, "window_start_ns": 1, "served": 10, "share": 0.05, "backlogged": True},  # 10 of 200
-        {**common, "window_start_ns": 2, "served": 90, "share": 0.9, "backlogged": False},  # does not count
+    names = ("window_start_ns", "client", "guarded", "quanta", "allotted_flow", "backlogged")
+    told = [
+        (0, "c", False, 30, 0.25, True),  # 30 of 100
+        (0, "d", False, 70, None, True),
+        (0, "e", True, 900, 1.0, True),  # of another class
+        (1, "c", False, 0, 0.5, True),  # it waited, and got nothing of 200
+        (1, "d", False, 200, None, True),
+        (2, "c", False, 90, 0.9, False),  # nothing waited: does not count
     ]
-    flow = shares.summed(rows)[0]
-    assert flow["share"] == pytest.approx(40 / 300)
-    assert (flow["served"], flow["allotted"], flow["backlogged"], flow["windows"]) == (130, 0.25, 2, 3)
+    rows = [{"run": None, "node": "b", "topic": "t", **dict(zip(names, row, strict=True))} for row in told]
+    flow, rest, guarded = shares.summed(rows)
+    assert flow["share"] == pytest.approx(30 / 300)
+    # What was allotted changed: a quarter of 100, then half of 200.
+    assert flow["allotted"] == pytest.approx(125 / 300)
+    assert (flow["quanta"], flow["backlogged"], flow["windows"]) == (120, 2, 3)
+    assert (rest["share"], rest["allotted"]) == (0.9, None)
+    assert (guarded["share"], guarded["allotted"]) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(

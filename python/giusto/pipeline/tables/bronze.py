@@ -47,7 +47,8 @@ WALL = "wall_offset_ns"
 REASON = "reason"
 FACTS = (
     "run string, node string, at_ns long, wall_offset_ns long, input string, output string, "
-    "topic string, weight double, topic_share double, client string, client_share double"
+    "fragment_bytes long, topic string, weight double, topic_share double, guarded boolean, "
+    "client string, client_share double, flow_share double"
 )
 
 
@@ -217,7 +218,7 @@ def fact_rows(file: Path) -> list[tuple[Any, ...]]:
             return []
         names = (text(fact.get(name)) for name in ("run", "node", "input", "output"))
         run, node, *policies = names
-        head = (run, node, at_ns, instant(fact.get(WALL)), *policies)
+        head = (run, node, at_ns, instant(fact.get(WALL)), *policies, instant(fact.get("fragment_bytes")))
         rows = [row for topic in fact.get("topics") or [{}] for row in topic_rows(topic)]
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
@@ -226,9 +227,14 @@ def fact_rows(file: Path) -> list[tuple[Any, ...]]:
 
 def topic_rows(topic: dict[str, Any]) -> list[tuple[Any, ...]]:
     """A topic with each of its clients; itself alone if it has none."""
-    head = (text(topic.get("topic")), number(topic.get("weight")), number(topic.get("share")))
-    clients = topic.get("clients") or [{}]
-    return [(*head, text(client.get("client")), number(client.get("share"))) for client in clients]
+    is_guarded = topic["guarded"] if isinstance(topic.get("guarded"), bool) else None
+    head = (text(topic.get("topic")), number(topic.get("weight")), number(topic.get("share")), is_guarded)
+    return [(*head, *client_row(client)) for client in topic.get("clients") or [{}]]
+
+
+def client_row(client: dict[str, Any]) -> tuple[Any, ...]:
+    """A client of a topic, and what it is allotted."""
+    return text(client.get("client")), number(client.get("share")), number(client.get("flow_share"))
 
 
 def number(value: Any) -> float | None:
