@@ -54,7 +54,9 @@ def facts_of(scenario: Scenario, broker: Broker) -> dict[str, Any]:
         if (names := tuple({each.name for each in here if each.topic == topic.name}))
     ]
     seen = {"run": scenario.name, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
-    return {**seen, "input": policy, "output": None, "topics": allotted(policy, topics)}
+    quantum = None if broker.processor is None else broker.processor.fragment_bytes
+    policies = {"input": policy, "output": None, "fragment_bytes": quantum}
+    return {**seen, **policies, "topics": allotted(policy, topics)}
 
 
 def _policy(processor: Processor) -> str:

@@ -232,6 +232,8 @@ def test_facts_of_a_run_are_those_of_its_processors(tmp_path: Path) -> None:
         for fact in facts["topics"]
     }
     assert told == {"t": (0.6, {"p": 3 / 7}), "u": (0.4, {"q": 2 / 7, "r": 2 / 7})}
+    flows = {one["client"]: one["flow_share"] for fact in facts["topics"] for one in fact["clients"]}
+    assert (flows, facts["fragment_bytes"]) == ({"p": 3 / 7, "q": 2 / 7, "r": 2 / 7}, 65_536)
     nothing = json.loads((tmp_path / "facts" / "plain-sim-00000001.json").read_text())
     assert (nothing["input"], nothing["topics"]) == (None, [])
 
