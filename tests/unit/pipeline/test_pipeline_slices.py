@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from giusto.pipeline.streaming.slices import IDLE_S, LATE, Group, State, step
+from giusto.pipeline.tables.bronze import LONGEST_NS
 from giusto.pipeline.tables.table import SLICE_NS
 
 DELAY_NS = SLICE_NS
@@ -79,3 +80,26 @@ def test_a_run_of_which_nothing_comes_any_more_is_settled_when_something_else_co
 def test_a_file_without_a_good_row_leaves_at_once() -> None:
     made = step(State(), 0, [group("a", 0, "order", 2)], DELAY_NS, 0.0)
     assert (made.came, made.state.files, made.state.leaving) == (("f",), {}, ("f",))
+
+
+def test_a_row_far_ahead_of_its_run_waits_and_ends_nothing() -> None:
+    far = LONGEST_NS // SLICE_NS + 100
+    first = step(State(), 0, [group("a", 0, None, 5), group("a", far, None, 1)], DELAY_NS, 0.0)
+    assert first.settles == {}
+    second = step(first.state, 1, [group("a", 3, None, 5, "g")], DELAY_NS, 1.0)
+    assert (second.settles, second.state.quarantined) == ({"a": (0, 2)}, {})
+    # Silence ends the slices that were believed, and not those before the one that is far ahead.
+    third = step(second.state, 2, [group("b", 0, None, 1, "h")], DELAY_NS, 1.0 + IDLE_S)
+    assert third.settles == {"a": (2, 4)}
+    assert third.state.waiting["a"] == {far: 1}
+    assert State.from_dict(json.loads(json.dumps(third.state.to_dict()))) == third.state
+
+
+def test_a_run_that_was_silent_for_days_goes_on_when_a_second_file_says_so() -> None:
+    far = LONGEST_NS // SLICE_NS + 100
+    first = step(State(), 0, [group("a", 0, None, 5)], DELAY_NS, 0.0)
+    second = step(first.state, 1, [group("a", far, None, 5, "g"), group("a", far + 1, None, 5, "g")], 0, 1.0)
+    assert second.settles == {}
+    third = step(second.state, 2, [group("a", far + 2, None, 5, "h")], DELAY_NS, 2.0)
+    assert third.settles == {"a": (0, far + 1)}
+    assert third.state.quarantined == third.state.far_ns == {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from giusto.pipeline.tables.bronze import LONGEST_NS
 from giusto.pipeline.tables.table import SLICE_NS
 
 LATE = "late"
@@ -32,12 +33,14 @@ class State:
     `settled` is, for each run, the first slice that is not settled. `waiting` counts rows by run and slice;
     `files` has, for each file that some of them are in, the last slice of each run in it; those that are
     `mixed` have bad rows as well. Files that are `leaving` have no such rows since this micro-batch; `gone`
-    are those that left with the one before, which Spark will not ask for again.
+    are those that left with the one before, which Spark will not ask for again. `far_ns` is the time of rows
+    that are sent so long after `newest_ns` that it takes a second file to believe them.
     """
 
     batch: int = -1
     query: str | None = None
     newest_ns: dict[str, int] = field(default_factory=dict)
+    far_ns: dict[str, int] = field(default_factory=dict)
     seen_s: dict[str, float] = field(default_factory=dict)
     settled: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -96,10 +99,8 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         reason = why_not(before, group)
         if reason is not None:
             quarantined[reason] = quarantined.get(reason, 0) + group.rows
-    newest, seen_s = dict(before.newest_ns), dict(before.seen_s)
-    for group in good:
-        newest[group.run] = max(newest.get(group.run, 0), group.newest_ns)
-        seen_s[group.run] = now_s
+    newest, far = believed(before, good)
+    seen_s = {**before.seen_s, **{group.run: now_s for group in good}}
     waiting = added(before.waiting, good)
     ends = {run: end(newest[run], waiting[run], delay_ns, now_s - seen_s[run]) for run in waiting}
     settles = {
@@ -115,6 +116,7 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         batch=batch,
         query=before.query,
         newest_ns=newest,
+        far_ns=far,
         seen_s=seen_s,
         settled=settled,
         waiting=remaining(waiting, settled),
@@ -141,9 +143,30 @@ def why_not(state: State, group: Group) -> str | None:
 
 def end(newest_ns: int, slices: Mapping[int, int], delay_ns: int, idle_s: float) -> int:
     """The first slice that has to wait still: all before it have ended."""
-    if idle_s >= IDLE_S:
-        return max(slices) + 1
-    return max(0, newest_ns - delay_ns) // SLICE_NS
+    if idle_s < IDLE_S:
+        return max(0, newest_ns - delay_ns) // SLICE_NS
+    near = [number for number in slices if number * SLICE_NS <= newest_ns]
+    return max(near, default=-1) + 1
+
+
+def believed(before: State, good: Iterable[Group]) -> tuple[dict[str, int], dict[str, int]]:
+    """When the newest row of each run was sent, and when those were that are too far from it.
+
+    One row with a broken clock must not end all slices of its run, and a run that was silent for days must
+    go on: rows far ahead wait, and move the run on once another file has such rows, too.
+    """
+    newest, far = dict(before.newest_ns), dict(before.far_ns)
+    said_by: dict[str, str] = {}
+    for group in sorted(good, key=lambda group: group.newest_ns):
+        run, sent_ns = group.run, group.newest_ns
+        if sent_ns - newest.setdefault(run, sent_ns) <= LONGEST_NS:
+            newest[run] = max(newest[run], sent_ns)
+        elif run in far and said_by.get(run) != group.file and abs(sent_ns - far[run]) <= LONGEST_NS:
+            newest[run] = sent_ns
+            del far[run]
+        else:
+            far[run], said_by[run] = sent_ns, group.file
+    return newest, far
 
 
 def added(waiting: Mapping[str, Mapping[int, int]], good: Iterable[Group]) -> dict[str, dict[int, int]]:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
+# Spark leaves out files that are a week older than the newest, unless told otherwise.
+ANY_AGE = "36500d"
 # Presenting takes at most this part of the time.
 PRESENTING = 0.25
 
@@ -136,7 +138,8 @@ class Stream:
 
     def start(self, batches: Batches) -> StreamingQuery:
         """The query: whatever appears among the files that were let in."""
-        rows = self.spark.readStream.schema(bronze.schema()).parquet(str(batches.intake.links))
+        reader = self.spark.readStream.schema(bronze.schema()).option("maxFileAge", ANY_AGE)
+        rows = reader.parquet(str(batches.intake.links))
         named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
 
         def do(frame: DataFrame, number: int) -> None:
