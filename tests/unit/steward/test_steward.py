@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from giusto.retain.requests import (
     Publish,
     Published,
     Stage,
+    Written,
 )
 from giusto.retain.staged import schema
 from giusto.retain.staging import Staging
@@ -158,6 +160,19 @@ def test_what_is_no_file_of_records_is_refused(tmp_path: Path, name: str) -> Non
     (tmp_path / "records" / "x.parquet").mkdir(parents=True)
     with pytest.raises(NotRetained, match=r"^x\.parquet: cannot be read: Is a directory$"):
         files.fetch(FetchFile("x.parquet", 0))
+
+
+def test_a_file_that_the_disk_did_not_take_was_never_there(tmp_path: Path) -> None:
+    files = RecordFiles(tmp_path)
+    assert files.written(Written("n-r", 1, 4)).files == 3, "without a manifest nobody knows"
+    (tmp_path / "manifest").mkdir()
+    said = [{"event": "file", "name": f"n-r-{number:08d}.parquet"} for number in (1, 2, 4, 5)]
+    manifest = tmp_path / "manifest" / "n-r.jsonl"
+    manifest.write_text("".join(json.dumps(one) + "\n" for one in [*said, {"event": "ended"}]))
+    assert files.written(Written("n-r", 1, 4)).files == 2
+    assert files.written(Written("n-r", 0, 9)).files == 4
+    with pytest.raises(NotRetained, match="not a writer of records"):
+        files.written(Written("../n-r", 1, 4))
 
 
 def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
