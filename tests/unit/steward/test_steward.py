@@ -258,6 +258,27 @@ def test_rows_are_noted_when_they_have_left(tmp_path: Path, monkeypatch: pytest.
     assert done == ["left", "noted"] * 2
 
 
+def test_rows_are_staged_also_while_an_epoch_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_publishing, may_go_on = threading.Event(), threading.Event()
+    finish = Staging.finish
+
+    def slow(staging: Staging, epoch: Epoch) -> None:
+        is_publishing.set()
+        assert may_go_on.wait(WATCHDOG_S)
+        finish(staging, epoch)
+
+    monkeypatch.setattr(Staging, "finish", slow)
+    with serving(tmp_path) as bus:
+        answer = threading.Thread(target=commit, args=(bus, "other", 0, staged(bus, 2, b"b")))
+        answer.start()
+        assert is_publishing.wait(WATCHDOG_S)
+        staged(bus, 3, b"while the other is being published")
+        may_go_on.set()
+        answer.join()
+
+
 def test_the_name_of_a_query_cannot_be_used_up(tmp_path: Path) -> None:
     with serving(tmp_path) as bus:
         assert commit(bus, "q", 0, staged(bus, 1, b"a")) == Published(1, again=False)
