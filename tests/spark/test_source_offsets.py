@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable
@@ -20,12 +21,18 @@ import giusto
 from giusto.broker import Broker
 from giusto.config import BrokerConfig, Retain
 from giusto.errors import InvalidInput, NotRetained
+from giusto.pipeline.source import outgoing
 from giusto.pipeline.source.options import parsed
+from giusto.pipeline.source.outgoing import Layout
 from giusto.pipeline.source.pushed import Span, taken
+from giusto.pipeline.source.records import RecordStream
+from giusto.pipeline.source.remote import Remote, forget
 from giusto.pipeline.source.stream import TopicStream
 from giusto.pipeline.source.volatile import MemoryLog, VolatileStream
 from giusto.retain import columns
+from giusto.retain.staged import ROW_BYTES_MAX
 from giusto.steward import Steward
+from giusto.steward.records import RecordFiles
 
 pytestmark = pytest.mark.spark
 WATCHDOG_S = 120.0
@@ -69,6 +76,67 @@ def test_what_was_removed_before_it_was_read_is_a_loss(
         lenient.commit(end)
         assert log.cursors.positions == {begin["query"]: log.first + 5}
         strict.stop()
+
+
+def test_what_is_damaged_is_a_loss(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    retain = Retain(patterns=("torn",), folder=str(tmp_path))
+    config = BrokerConfig(listen=("tcp://127.0.0.1:0",), retain=retain)
+    with Broker(config) as broker, Steward(broker) as steward:
+        log = steward.logs["torn"]
+        with giusto.connect(broker.address) as bus, bus.advertise("torn") as publisher:
+            for number in range(2):
+                publisher.publish_many([b"x"] * 10)
+                wait_for(lambda number=number: log.head == 10 * (number + 1))  # type: ignore[misc]
+        (path,) = log.folder.glob("*.log")
+        whole = bytearray(path.read_bytes())
+        whole[len(whole) // 4] ^= 1
+        path.write_bytes(whole)
+        said = {"url": broker.address, "topic": "torn", "partitions": "1"}
+        strict, lenient = TopicStream(parsed(said)), TopicStream(parsed({**said, "failOnDataLoss": "false"}))
+        begin = strict.initialOffset()
+        end = strict.latestOffset(begin, ReadAllAvailable())
+        with pytest.raises(NotRetained, match="are damaged"):
+            list(strict.read(strict.partitions(begin, end)[0]))
+        with caplog.at_level(logging.WARNING, "giusto.pipeline"):
+            rows = sum(batch.num_rows for batch in lenient.read(lenient.partitions(begin, end)[0]))
+        assert 0 < rows < 20
+        assert f"{20 - rows} rows from position 0 to 19 were damaged" in caplog.text
+        strict.stop()
+
+
+def test_a_number_that_was_never_a_file_of_records_is_no_loss(tmp_path: Path) -> None:
+    for part in ("records", "manifest"):
+        (tmp_path / part).mkdir()
+    names = {number: f"n-r-{number:08d}.parquet" for number in (1, 2, 4)}
+    for name in names.values():
+        (tmp_path / "records" / name).touch()
+    lines = [json.dumps({"event": "file", "name": name}) for name in names.values()]
+    (tmp_path / "manifest" / "n-r.jsonl").write_text("\n".join(lines))
+    with (
+        Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",))) as broker,
+        Steward(broker, [RecordFiles(tmp_path)]),
+    ):
+        stream = RecordStream(parsed({"url": broker.address, "records": "true"}))
+        span = ({"records": {"n-r": 1}}, {"records": {"n-r": 4}})
+        assert [part.name for part in stream.partitions(*span)] == [names[2], names[4]]  # type: ignore[attr-defined]
+        (tmp_path / "records" / names[2]).unlink()
+        with pytest.raises(NotRetained, match="1 files were removed before the query read them"):
+            stream.partitions(*span)
+        stream.stop()
+
+
+def test_the_largest_row_that_may_be_written_goes_out(tmp_path: Path) -> None:
+    config = BrokerConfig(listen=("tcp://127.0.0.1:0",), retain=Retain(folder=str(tmp_path)))
+    with Broker(config) as broker, Steward(broker), giusto.connect(broker.address) as bus:
+        topic = "x" * 200
+        subscription = bus.subscribe(topic)
+        rows = pa.RecordBatch.from_pydict({"payload": [bytes(ROW_BYTES_MAX)]})
+        remote = Remote(parsed({"url": broker.address}))
+        ((count, body),) = outgoing.parts(iter([rows]), Layout(topic, ("payload",)))
+        remote.stage(f"{1:032x}-000000", count, body)
+        assert remote.publish("q", 0, [f"{1:032x}-000000"]).rows == 1
+        assert len(subscription.receive(timeout="30s").payload) == ROW_BYTES_MAX
+        forget(broker.address)
 
 
 def test_a_volatile_log_begins_anew_and_says_so(caplog: pytest.LogCaptureFixture) -> None:

@@ -130,6 +130,20 @@ class FetchFile(msgspec.Struct, frozen=True):
     skip: int
 
 
+class Written(msgspec.Struct, frozen=True):
+    """How many files of a writer were there, with numbers after the first up to the second?"""
+
+    writer: str
+    after: int
+    last: int
+
+
+class Count(msgspec.Struct, frozen=True):
+    """So many."""
+
+    files: int
+
+
 _encoder = msgspec.msgpack.Encoder()
 
 

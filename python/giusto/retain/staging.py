@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +61,13 @@ class Staging:
     @property
     def bytes(self) -> int:
         """What is staged."""
-        return sum(path.stat().st_size for path in self._staged.iterdir())
+        return sum(state.st_size for _, state in self._files())
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        """Staged parts, less those that go meanwhile."""
+        for path in self._staged.iterdir():
+            with suppress(FileNotFoundError):
+                yield path, path.stat()
 
     def begin(self, query: str, epoch: int, ids: Sequence[str]) -> Epoch | None:
         """What is to be published for an epoch: nothing if it went out, the rest of it if a part did."""
@@ -129,8 +136,8 @@ class Staging:
         waited_for = self._waited_for()
         old = [
             path
-            for path in self._staged.iterdir()
-            if path.name not in waited_for and path.stat().st_mtime_ns < wall_ns - EXPIRE_NS
+            for path, state in self._files()
+            if path.name not in waited_for and state.st_mtime_ns < wall_ns - EXPIRE_NS
         ]
         for path in old:
             path.unlink(missing_ok=True)

@@ -2,8 +2,9 @@
 
     steward     which duties a configuration asks for, and when they begin and end
     keeper      retained topics: what is published goes to a log
+    handover    what it has read and not yet written, within bounds
     desk        answers questions about logs: which one, how far, which rows
-    sink        publishes what Spark committed, once
+    sink        takes in what Spark stages, and publishes what it committed, once
     models      hands models of what was measured to the broker
     claim       whose the folder is
     records     hands out the files of a trace folder

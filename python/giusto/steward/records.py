@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from giusto.client import Bus
 from giusto.errors import NotRetained
 from giusto.retain import requests
-from giusto.retain.requests import Done, FetchFile, Part, RecordFile
+from giusto.retain.requests import Count, Done, FetchFile, Part, RecordFile, Written
 from giusto.steward.desk import answering
+from giusto.trace import layout
+from giusto.trace.manifest import lines
 
 SUFFIX = ".parquet"
 NAME_MAX = 255
 _NAME = re.compile(r"(?!\.)[^/\0]{1,247}\.parquet")
+_MANIFEST = re.compile(r"(?!\.)[^/\0]{1,255}")
 
 
 class RecordFiles:
@@ -23,12 +27,13 @@ class RecordFiles:
     def __init__(self, folder: Path) -> None:
         self.name = "records"
         self.remarks: list[str] = []
-        self._folder = folder / "records"
+        self._folder, self._manifests = folder / layout.RECORDS, folder / layout.MANIFEST
 
     def begin(self, bus: Bus) -> None:
         """Answer from now on."""
         bus.serve(requests.RECORDS + "list", answering(Done, lambda _: self.files()))
         bus.serve(requests.RECORDS + "fetch", answering(FetchFile, self.fetch))
+        bus.serve(requests.RECORDS + "written", answering(Written, self.written))
 
     def tend(self) -> None:
         """Whoever writes the files looks after them."""
@@ -57,6 +62,28 @@ class RecordFiles:
             raise NotRetained(asked.name, "removed before it was read: see the bounds of the trace") from None
         except OSError as error:
             raise NotRetained(asked.name, f"cannot be read: {error.strerror}") from None
+
+    def written(self, asked: Written) -> Count:
+        """The files that the manifest names: a number that the disk did not take was never a file.
+
+        Without a manifest every number may have been one.
+        """
+        name = layout.manifest_name(asked.writer)
+        try:
+            if not _MANIFEST.fullmatch(name):
+                raise NotRetained(asked.writer[:NAME_MAX], "not a writer of records")
+            said = list(lines(self._manifests / name))
+        except OSError:
+            return Count(asked.last - asked.after)
+        names = {one.get("name") for one in said if one.get("event") == "file"}
+        numbers = by_number(asked.writer, names)
+        return Count(sum(asked.after < number <= asked.last for number in numbers))
+
+
+def by_number(writer: str, names: Iterable[object]) -> set[int]:
+    """The numbers of the files of a writer."""
+    found = (re.fullmatch(re.escape(writer) + r"-(\d+)\.parquet", str(name)) for name in names)
+    return {int(match[1]) for match in found if match is not None}
 
 
 def is_whole(name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto import _core
@@ -25,13 +24,44 @@ PATIENCE = "30s"
 _log = logging.getLogger("giusto.steward")
 
 
-class Sink:
-    """Takes rows in, and publishes them when they are committed."""
+class Intake:
+    """Takes rows in, on a connection of its own: also while others are being published."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, staging: Staging) -> None:
+        self.name = "intake"
+        self.remarks: list[str] = []
+        self._staging = staging
+
+    def begin(self, bus: Bus) -> None:
+        """Serve."""
+        bus.serve(requests.SINK + "stage", answering(Stage, self.stage))
+        bus.serve(requests.SINK + "abort", answering(Abort, self.abort))
+
+    def tend(self) -> None:
+        """Forget what nobody will commit any more."""
+        self._staging.expire()
+
+    def end(self) -> None:
+        """Nothing is left to do."""
+
+    def stage(self, asked: Stage) -> Done:
+        """Keep rows until they are committed."""
+        self._staging.stage(asked.id, asked.body)
+        return Done()
+
+    def abort(self, asked: Abort) -> Done:
+        """Forget staged rows."""
+        self._staging.drop(asked.ids)
+        return Done()
+
+
+class Sink:
+    """Publishes rows when they are committed, one epoch after the other."""
+
+    def __init__(self, staging: Staging) -> None:
         self.name = "sink"
         self.remarks: list[str] = []
-        self._staging = Staging(folder)
+        self._staging = staging
         self._publishers: OrderedDict[str, Publisher] = OrderedDict()
         self._bus: Bus | None = None
 
@@ -40,31 +70,18 @@ class Sink:
         self._bus = bus
         for epoch in self._staging.unfinished():
             self._resume(epoch)
-        bus.serve(requests.SINK + "stage", answering(Stage, self.stage))
         bus.serve(requests.SINK + "commit", answering(Publish, self.commit))
-        bus.serve(requests.SINK + "abort", answering(Abort, self.abort))
 
     def tend(self) -> None:
-        """Forget what nobody will commit any more."""
-        self._staging.expire()
+        """Nothing is to be done in between."""
 
     def end(self) -> None:
         """Nothing is left to do: what was committed has gone out, or is journalled."""
-
-    def stage(self, asked: Stage) -> Done:
-        """Keep rows until they are committed."""
-        self._staging.stage(asked.id, asked.body)
-        return Done()
 
     def commit(self, asked: Publish) -> Published:
         """Publish an epoch, unless it went out before."""
         epoch = self._staging.begin(asked.query, asked.epoch, asked.ids)
         return Published(0, again=True) if epoch is None else Published(self._publish(epoch), again=False)
-
-    def abort(self, asked: Abort) -> Done:
-        """Forget staged rows."""
-        self._staging.drop(asked.ids)
-        return Done()
 
     def _resume(self, epoch: Epoch) -> None:
         try:

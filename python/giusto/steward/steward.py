@@ -18,13 +18,14 @@ from giusto.config import BrokerConfig
 from giusto.config.broker import STEWARD, Retain
 from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
+from giusto.retain.staging import Staging
 from giusto.steward.claim import Claim
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
 from giusto.steward.keeper import Keeper
 from giusto.steward.models import Models
 from giusto.steward.records import RecordFiles
-from giusto.steward.sink import Sink
+from giusto.steward.sink import Intake, Sink
 
 TEND_NS = 1_000_000_000
 
@@ -48,7 +49,8 @@ def retaining(retain: Retain) -> list[Duty]:
     try:
         claim = Claim(folder)
         keepers = [keeper(folder, pattern, retain) for pattern in retain.patterns]
-        return [*keepers, Sink(folder / "sink"), Desk(keepers, claim)]
+        staging = Staging(folder / "sink")
+        return [*keepers, Sink(staging), Intake(staging), Desk(keepers, claim)]
     except OSError as error:
         expected = f"a folder that can be written to: {error.strerror}"
         raise InvalidInput("retain.folder", retain.folder, expected) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from giusto.retain.requests import (
     Publish,
     Published,
     Stage,
+    Written,
 )
 from giusto.retain.staged import schema
 from giusto.retain.staging import Staging
@@ -160,6 +162,19 @@ def test_what_is_no_file_of_records_is_refused(tmp_path: Path, name: str) -> Non
         files.fetch(FetchFile("x.parquet", 0))
 
 
+def test_a_file_that_the_disk_did_not_take_was_never_there(tmp_path: Path) -> None:
+    files = RecordFiles(tmp_path)
+    assert files.written(Written("n-r", 1, 4)).files == 3, "without a manifest nobody knows"
+    (tmp_path / "manifest").mkdir()
+    said = [{"event": "file", "name": f"n-r-{number:08d}.parquet"} for number in (1, 2, 4, 5)]
+    manifest = tmp_path / "manifest" / "n-r.jsonl"
+    manifest.write_text("".join(json.dumps(one) + "\n" for one in [*said, {"event": "ended"}]))
+    assert files.written(Written("n-r", 1, 4)).files == 2
+    assert files.written(Written("n-r", 0, 9)).files == 4
+    with pytest.raises(NotRetained, match="not a writer of records"):
+        files.written(Written("../n-r", 1, 4))
+
+
 def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
     payload = bytes(range(256)) * 12_000
     with serving(tmp_path, "image/#") as bus:
@@ -241,6 +256,27 @@ def test_rows_are_noted_when_they_have_left(tmp_path: Path, monkeypatch: pytest.
     with serving(tmp_path) as bus:
         commit(bus, "q", 0, staged(bus, 1, b"a"), staged(bus, 2, b"b"))
     assert done == ["left", "noted"] * 2
+
+
+def test_rows_are_staged_also_while_an_epoch_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_publishing, may_go_on = threading.Event(), threading.Event()
+    finish = Staging.finish
+
+    def slow(staging: Staging, epoch: Epoch) -> None:
+        is_publishing.set()
+        assert may_go_on.wait(WATCHDOG_S)
+        finish(staging, epoch)
+
+    monkeypatch.setattr(Staging, "finish", slow)
+    with serving(tmp_path) as bus:
+        answer = threading.Thread(target=commit, args=(bus, "other", 0, staged(bus, 2, b"b")))
+        answer.start()
+        assert is_publishing.wait(WATCHDOG_S)
+        staged(bus, 3, b"while the other is being published")
+        may_go_on.set()
+        answer.join()
 
 
 def test_the_name_of_a_query_cannot_be_used_up(tmp_path: Path) -> None:

@@ -146,7 +146,10 @@ class RecordStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Files of a writer that were read from before, and are gone, are a loss."""
         if after < 0 or found == last - after:
             return
-        problem = f"{last - after - found} files were removed before the query read them"
+        lost = self._remote.records_written(writer, after, last) - found
+        if lost <= 0:
+            return
+        problem = f"{lost} files were removed before the query read them"
         if self._options.fails_on_loss:
             raise NotRetained(f"records of {writer}", f"{problem}; failOnDataLoss=false goes on without them")
         _log.warning("records of %s: %s", writer, problem)

@@ -16,6 +16,7 @@ from giusto.retain import columns, requests
 from giusto.retain.requests import (
     Abort,
     Commit,
+    Count,
     Done,
     Fetch,
     FetchFile,
@@ -27,6 +28,7 @@ from giusto.retain.requests import (
     Published,
     RecordFile,
     Stage,
+    Written,
 )
 
 if TYPE_CHECKING:
@@ -111,6 +113,10 @@ class Remote:
     def record_files(self) -> list[RecordFile]:
         """The files of a tracing broker."""
         return self._ask(requests.RECORDS + "list", Done(), list[RecordFile])
+
+    def records_written(self, writer: str, after: int, last: int) -> int:
+        """How many files of a writer there were, with numbers after the first up to the second."""
+        return self._ask(requests.RECORDS + "written", Written(writer, after, last), Count).files
 
     def record_file(self, name: str) -> bytes:
         """All bytes of one of them."""
