@@ -17,7 +17,11 @@ from watch import eventually
 
 import giusto
 from giusto import Need, record
+from giusto.broker import Broker
+from giusto.config import BrokerConfig, Trace
 from giusto.errors import GiustoError
+from giusto.retain.requests import Done, encode
+from giusto.steward import Steward
 from giusto.trace.manifest import lines
 
 COUNT = 2_000
@@ -201,6 +205,27 @@ subscription.receive(timeout="{WATCHDOG_S}s")
     with BrokerProcess() as broker:
         subprocess.run([sys.executable, "-c", program.format(address=broker.address)], check=True)
     assert record.read(tmp_path).num_rows == 1
+
+
+def test_a_client_that_comes_back_under_its_name_writes_beside_what_it_wrote(tmp_path: Path) -> None:
+    with BrokerProcess() as broker:
+        for _ in range(2):
+            with giusto.connect(broker.address, name="nurse", trace=tmp_path) as nurse:
+                subscription, publisher = nurse.subscribe("a"), nurse.advertise("a")
+                publisher.publish(b"x")
+                subscription.receive(timeout=f"{WATCHDOG_S}s")
+    assert record.read(tmp_path).num_rows == 2
+    assert [line["rows"] for line in said(tmp_path) if line["event"] == "file"] == [1, 1]
+
+
+def test_reading_records_through_the_bus_makes_none(tmp_path: Path) -> None:
+    config = BrokerConfig(listen=("tcp://127.0.0.1:0",), trace=Trace(folder=str(tmp_path)))
+    with Broker(config) as broker, Steward(broker):
+        with giusto.connect(broker.address, name="reader") as reader:
+            for _ in range(3):
+                reader.request("$giusto/records/list", encode(Done()), timeout=f"{WATCHDOG_S}s")
+        exchange(broker.address, 100)
+    assert set(record.read(tmp_path)["topic"].to_pylist()) == {"ward/3"}
 
 
 def newest(folder: Path) -> dict[str, Any]:

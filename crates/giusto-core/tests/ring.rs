@@ -48,6 +48,7 @@ enum Step {
     Topic(u32, u8),
     Publisher(u32, u8),
     Party(u32, u8, Option<i64>, Option<i64>),
+    Forget(u32),
     Push { seen: (u32, u32, Option<u32>), times: (Option<i64>, Option<i64>, i64), flags: (bool, bool) },
     Swap,
 }
@@ -61,6 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0u32..4, 0u8..3).prop_map(|(id, name)| Step::Publisher(id, name)),
         1 => (0u32..4, 0u8..3, option::of(1i64..100), option::of(1i64..100))
             .prop_map(|(id, name, deadline, bound)| Step::Party(id, name, deadline, bound)),
+        1 => (0u32..4).prop_map(Step::Forget),
         8 => (push, flags).prop_map(|((seen, times), flags)| Step::Push { seen, times, flags }),
         1 => Just(Step::Swap),
     ]
@@ -134,7 +136,7 @@ proptest! {
             match step {
                 Step::Topic(id, name) => {
                     known.topics.insert(id, format!("t{name}"));
-                    ring.topics.set(id, format!("t{name}").into()).unwrap();
+                    ring.name_topic(id, &format!("t{name}")).unwrap();
                 }
                 Step::Publisher(id, name) => {
                     known.publishers.insert(id, format!("p{name}"));
@@ -144,7 +146,11 @@ proptest! {
                     let terms = deadline_ns.map(|deadline_ns| terms(deadline_ns, f64::from(name)));
                     let party = Party::new(&format!("s{name}"), id + 10, terms, bound_ns);
                     known.parties.insert(id, party.clone());
-                    ring.parties.set(id, party).unwrap();
+                    ring.describe(id, party).unwrap();
+                }
+                Step::Forget(id) => {
+                    known.parties.remove(&id);
+                    ring.forget_party(id);
                 }
                 Step::Push { seen: (topic, publisher, subscription), times, flags } => {
                     let seen = Seen {
@@ -204,12 +210,59 @@ fn rows_that_went_out_of_use_are_used_again_after_the_next_swap() {
     let mut ring = Ring::new(4, 1).unwrap();
     let mut unfolding = Unfolding::new("r", "n", 0);
     for n in 0..1_000 {
-        ring.topics.set(0, format!("topic {n}").into()).unwrap();
+        ring.name_topic(0, &format!("topic {n}")).unwrap();
         ring.push(&seen(n));
         let batch = unfolding.batch(&mut ring.swap(Vec::new()));
         let Column::Name { names, .. } = &batch.columns[3].1 else { panic!() };
         assert_eq!(names.iter().map(ToString::to_string).collect::<Vec<_>>(), [format!("topic {n}")]);
     }
+}
+
+/// Names that the next portion tells of.
+fn told(ring: &mut Ring) -> usize {
+    let text = format!("{:?}", ring.swap(Vec::new()));
+    text.matches("name ").count()
+}
+
+#[test]
+fn names_that_no_record_names_take_no_room_while_nobody_drains() {
+    let mut ring = Ring::new(2, 1).unwrap();
+    for n in 0..1_000u32 {
+        ring.name_topic(0, &format!("name {n}")).unwrap();
+        ring.name_publisher(0, &format!("name {n}")).unwrap();
+        ring.describe(n, Party::named(&format!("name {n}"))).unwrap();
+        // The second half of them finds no room.
+        ring.push(&Seen { subscription: Some(SubscriptionId(n)), ..seen(u64::from(n)) });
+        ring.forget_party(n);
+    }
+    assert!(told(&mut ring) <= 9, "two of each kind are in records, and one more of each waits");
+    ring.name_topic(0, "name of now").unwrap();
+    assert_eq!(told(&mut ring), 1);
+}
+
+#[test]
+fn messages_of_the_bus_itself_leave_no_record() {
+    let mut ring = Ring::new(10, 1).unwrap();
+    for (id, name) in ["$giusto/records/fetch", "_reply/nurse/1", "ward/3", "$other/x"].iter().enumerate() {
+        ring.name_topic(id as u32, name).unwrap();
+    }
+    ring.name_publisher(0, "nurse").unwrap();
+    ring.name_publisher(1, "$steward/records-0").unwrap();
+    let mut kept = |topic, publisher| {
+        let before = ring.len();
+        ring.push(&Seen { topic: TopicId(topic), publisher: ClientId(publisher), ..seen(0) });
+        ring.len() > before
+    };
+    assert!(!kept(0, 0) && !kept(0, 1), "requests to the bus");
+    assert!(kept(1, 0) && !kept(1, 1), "replies, but not the steward's");
+    assert!(kept(2, 0) && kept(2, 1) && kept(3, 0) && kept(9, 9));
+    ring.name_topic(0, "ward/4").unwrap();
+    ring.name_publisher(1, "doctor").unwrap();
+    let batch = Unfolding::new("r", "n", 0).batch(&mut ring.swap(Vec::new()));
+    assert_eq!((batch.rows, batch.dropped, batch.skipped), (5, 0, 0));
+    ring.push(&seen(1));
+    ring.push(&Seen { topic: TopicId(1), publisher: ClientId(1), ..seen(2) });
+    assert_eq!(ring.len(), 2, "numbers that stand for something else");
 }
 
 #[test]
@@ -242,6 +295,6 @@ fn impossible_sizes_are_refused_by_name() {
     assert_eq!(Ring::new(1, 0).unwrap_err().field, "sampling");
     assert_eq!(Sampling::new(ONE_OF_MAX + 1).unwrap_err().field, "sampling");
     let mut ring = Ring::new(1, 1).unwrap();
-    assert_eq!(ring.topics.set(ID_MAX + 1, "far".into()).unwrap_err().field, "id");
+    assert_eq!(ring.name_topic(ID_MAX + 1, "far").unwrap_err().field, "id");
     assert_ne!(name_hash("a"), name_hash("b"));
 }

@@ -9,9 +9,12 @@ from giusto.guarantee.model import LinkTerms, Setting
 
 
 def costs_of(config: BrokerConfig) -> Costs:
-    """The costs of the calibration that the configuration names; else the defaults."""
+    """The costs of the calibration that the configuration names, and of records; else the defaults."""
     terms = config.guarantee
-    return Costs() if terms.calibration is None else load(terms.calibration, any_machine=terms.any_machine)
+    if terms.calibration is None:
+        return Costs()
+    costs = load(terms.calibration, any_machine=terms.any_machine)
+    return costs.with_records() if config.record_options()["record_capacity"] else costs
 
 
 def setting_of(config: BrokerConfig, costs: Costs) -> Setting:

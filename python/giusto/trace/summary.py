@@ -71,12 +71,12 @@ def _add_file(found: Summary, file: Path) -> None:
 def _add_manifest(found: Summary, manifest: Path) -> None:
     has_ended = False
     for line in lines(manifest):
+        # One that came back under the same name goes on after the end of the one before.
+        has_ended = line.get("event") == "ended"
         match line.get("event"):
             case "dropped":
                 found.dropped[line["reason"]] += line["rows"]
             case "removed":
                 found.removed[line["reason"]] += line["rows"] or 0
-            case "ended":
-                has_ended = True
     if not has_ended:
         found.writing.append(manifest.stem)

@@ -17,7 +17,7 @@ from giusto.config import load
 from giusto.errors import InvalidInput
 from giusto.guarantee import calibration, fitting, machine, pooling, quantile
 from giusto.guarantee.basis import costs_of
-from giusto.guarantee.costs import Costs
+from giusto.guarantee.costs import RECORD_NS, Costs
 from giusto.guarantee.measured import CALLS, KINDS, Calibration, Work
 
 WHEN = datetime(2026, 11, 16, 1, 2, 3, tzinfo=UTC)
@@ -139,6 +139,17 @@ def test_a_broker_takes_a_file_of_another_build_if_its_settings_allow_that(tmp_p
         costs_of(load(environ={}, flags=flags))
     costs = costs_of(load(environ={}, flags=flags | {"guarantee.any_machine": True}))
     assert costs.basis.endswith("of another build")
+
+
+@pytest.mark.parametrize("flag", [{"records.capacity": 10}, {"trace.folder": "trace"}])
+def test_a_broker_that_keeps_records_pays_for_each_delivery(tmp_path: Path, flag: dict[str, object]) -> None:
+    flags: dict[str, object] = {"guarantee.calibration": str(saved(tmp_path))}
+    without, within = (costs_of(load(environ={}, flags=more)) for more in (flags, flags | flag))
+    for fan_out in (1, 7):
+        more_ns = within.serve_ns(64, fan_out, more=2) - without.serve_ns(64, fan_out, more=2)
+        assert more_ns >= (fan_out + 2) * RECORD_NS
+    assert within.take_ns(64) == without.take_ns(64) + RECORD_NS
+    assert (within.write, within.hop_ns) == (without.write, without.hop_ns)
 
 
 @pytest.mark.parametrize(

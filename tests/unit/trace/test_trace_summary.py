@@ -45,6 +45,16 @@ def test_a_writer_that_has_not_ended_is_named(tmp_path: Path) -> None:
     traced.stop()
 
 
+def test_a_writer_that_came_back_and_has_not_ended_is_named(tmp_path: Path) -> None:
+    Traced(tmp_path).stop()
+    assert summarise(tmp_path).writing == []
+    again = Traced(tmp_path, file_rows=1)
+    again.turn(1)
+    again.writer._disk.shutdown()
+    assert summarise(tmp_path).writing == ["ward_3-run_1"]
+    again.stop()
+
+
 def test_the_command_prints_it_and_fails_if_a_file_cannot_be_read(folder: Path) -> None:
     said = CliRunner().invoke(app, ["records", str(folder)])
     assert said.exit_code == 0

@@ -94,7 +94,7 @@ impl Engine {
         let id = TopicId(bounded("topics", self.tables.topics.next())?);
         self.stages.of(Class::Rest).check(id, &share)?;
         if let Some(records) = &mut self.records {
-            records.topics.set(id.0, name.into())?;
+            records.name_topic(id.0, name)?;
         }
         self.matcher.add_topic(id, name)?;
         self.stages.of(Class::Rest).allot(id, &share);

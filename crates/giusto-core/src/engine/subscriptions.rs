@@ -48,7 +48,7 @@ impl Engine {
         }
         let id = SubscriptionId(bounded("subscriptions", self.tables.subscriptions.next())?);
         if let Some(records) = &mut self.records {
-            records.parties.set(id.0, Party::new(&entry.name, id.0, need.terms, need.bound_ns))?;
+            records.describe(id.0, Party::new(&entry.name, id.0, need.terms, need.bound_ns))?;
         }
         let errand = self.matcher.begin_subscribe(id, pattern, filter)?;
         let (terms, pattern) = (need.terms, pattern.into());

@@ -8,6 +8,7 @@ mod batch;
 mod column;
 mod columns;
 mod names;
+mod own;
 mod ring;
 mod roster;
 mod sampling;
@@ -18,7 +19,6 @@ pub use column::Optional;
 pub use columns::{CAPACITY_MAX, Columns};
 pub use names::{ID_MAX, Names};
 pub use ring::{Party, Portion, Ring, Row, Seen, buffer};
-pub use roster::Roster;
 pub use sampling::{ONE_OF_MAX, Sampling, name_hash};
 pub use unfold::Unfolding;
 

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::own::Own;
 use super::roster::{NO_ROW, Roster};
 use super::sampling::{Sampling, name_hash};
 use super::{CAPACITY_MAX, Outcome};
@@ -43,11 +44,11 @@ pub struct Row {
 /// A delivery as whoever forwards it sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Its topic, named in [`Ring::topics`].
+    /// Its topic, named by [`Ring::name_topic`].
     pub topic: TopicId,
-    /// Who published it, named in [`Ring::publishers`].
+    /// Who published it, named by [`Ring::name_publisher`].
     pub publisher: ClientId,
-    /// The subscription that it was for, known from [`Ring::parties`].
+    /// The subscription that it was for, known from [`Ring::describe`].
     pub subscription: Option<SubscriptionId>,
     /// Its number in its flow.
     pub sequence: u64,
@@ -138,12 +139,12 @@ pub struct Ring {
     place: Option<(Arc<str>, Arc<str>)>,
     dropped: u64,
     skipped: u64,
-    /// Names of topics.
-    pub topics: Roster<Arc<str>>,
-    /// Names of clients that publish.
-    pub publishers: Roster<Arc<str>>,
-    /// What is known of subscriptions.
-    pub parties: Roster<Party>,
+    topics: Roster<Arc<str>>,
+    publishers: Roster<Arc<str>>,
+    parties: Roster<Party>,
+    own: Own,
+    /// Rows that were handed over.
+    handed_over: u64,
     /// Of the names of publishers, by row.
     hashes: Vec<u64>,
 }
@@ -176,13 +177,38 @@ impl Ring {
             topics: Roster::default(),
             publishers: Roster::default(),
             parties: Roster::default(),
+            own: Own::default(),
+            handed_over: 0,
             hashes: Vec::new(),
         })
     }
 
+    /// Rows so far, handed over or not.
+    fn records(&self) -> u64 {
+        self.handed_over + self.rows.len() as u64
+    }
+
+    /// From now on the topic `id` is called `name`.
+    pub fn name_topic(&mut self, id: u32, name: &str) -> Result<(), Invalid> {
+        self.topics.set(id, name.into(), self.records())?;
+        self.own.name_topic(id, name);
+        Ok(())
+    }
+
+    /// From now on `party` is what is known of the subscription `id`.
+    pub fn describe(&mut self, id: u32, party: Party) -> Result<(), Invalid> {
+        self.parties.set(id, party, self.records())
+    }
+
+    /// The subscription `id` has ended, and no row of it comes any more.
+    pub fn forget_party(&mut self, id: u32) {
+        self.parties.forget(id, self.records());
+    }
+
     /// From now on the client `id` is called `name` where it publishes.
     pub fn name_publisher(&mut self, id: u32, name: &str) -> Result<(), Invalid> {
-        self.publishers.set(id, name.into())?;
+        self.publishers.set(id, name.into(), self.records())?;
+        self.own.name_publisher(id, name);
         let row = self.publishers.row(id) as usize;
         self.hashes.resize(self.hashes.len().max(row + 1), 0);
         self.hashes[row] = name_hash(name);
@@ -194,9 +220,12 @@ impl Ring {
         self.place = Some((run.into(), node.into()));
     }
 
-    /// Keeps what was seen, unless it is not among the sampled messages; counts it if there is no room.
+    /// Keeps what was seen, unless it is of the bus itself or not among the sampled messages; counts it if there is no room.
     #[inline]
     pub fn push(&mut self, seen: &Seen) {
+        if self.own.has(seen.topic, seen.publisher) {
+            return;
+        }
         let publisher = self.publishers.row(seen.publisher.0);
         if self.sampling.is_on() && !self.is_sampled(publisher, seen.sequence) {
             self.skipped += 1;
@@ -237,6 +266,7 @@ impl Ring {
         if buffer.capacity() < self.capacity {
             buffer = Vec::with_capacity(self.capacity);
         }
+        self.handed_over += self.rows.len() as u64;
         Portion {
             rows: std::mem::replace(&mut self.rows, buffer),
             topics: self.topics.take_news(),

@@ -276,7 +276,7 @@ impl Session {
         }
         if told.is_new {
             if let Some(recording) = &mut self.recording {
-                let _ = recording.ring.topics.set(told.slot, name.into());
+                let _ = recording.ring.name_topic(told.slot, name);
             }
             let _ = self.matcher.remove_topic(TopicId(told.slot));
             self.mailboxes.values_mut().for_each(|mailbox| mailbox.forget_topic(told.slot));

@@ -20,7 +20,7 @@ pub(super) struct Recording {
 impl Recording {
     fn describe(&mut self, key: u32, party: Party) -> Result<(), Invalid> {
         let party = Party { subscriber: self.subscriber.as_str().into(), ..party };
-        self.ring.parties.set(key, party.clone())?;
+        self.ring.describe(key, party.clone())?;
         self.parties.insert(key, party);
         Ok(())
     }
@@ -88,6 +88,7 @@ impl Session {
     pub(super) fn forget_party(&mut self, key: u32) {
         if let Some(recording) = &mut self.recording {
             recording.parties.remove(&key);
+            recording.ring.forget_party(key);
         }
     }
 
