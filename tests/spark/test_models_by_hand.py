@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,6 +103,24 @@ def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) ->
     assert allotted["scanner", 10] == (None, None)
 
 
+def test_a_long_wait_in_short_windows_is_said_once_for_all_who_wait(spark: SparkSession) -> None:
+    # A hundred come in the first 100 ms and are chosen 2 s later, one each ms.
+    rows = [
+        seen(T0 + n * MS, ingress=T0 + n * MS, selected=T0 + (2_000 + n) * MS, sequence=n) for n in range(100)
+    ]
+    given = replace(inputs(spark, rows), window_ns=MS)
+    chosen = shares.with_quanta(shares.selections(given.hops), None)
+    parts = shares.in_windows(chosen.withColumnRenamed("publisher", "client"), MS)
+    assert parts.count() < 2 * 100 + 2_100
+    found = {row["window_start_ns"]: row for row in records.plain(shares.TABLE.of(given))}
+    assert sorted(found) == [T0 + n * MS for n in range(2_100)]
+    assert [at for at, row in sorted(found.items()) if row["served"]] == [
+        T0 + (2_000 + n) * MS for n in range(100)
+    ]
+    # The last one is chosen as its window begins: nothing waits in it.
+    assert [at for at, row in found.items() if not row["backlogged"]] == [T0 + 2_099 * MS]
+
+
 def test_a_link_has_the_moments_of_its_delays_per_kilobyte(spark: SparkSession) -> None:
     # 2 KB each, in 2, 4, 6 and 12 µs: 1, 2, 3 and 6 µs per KB.
     delays = [2_000, 4_000, 6_000, 12_000]
@@ -126,6 +145,9 @@ def test_a_link_has_the_moments_of_its_delays_per_kilobyte(spark: SparkSession) 
         seen(T0, ingress=T0, selected=T0, egress=T0 + MS, sequence=8, size_bytes=0),
         records.at_subscriber(T0, T0 + 6 * MS, sequence=8, size_bytes=0),
     ]
+    # A link on which nothing but empty messages went: their delays are known, those of a KB are not.
+    empty = {"subscriber": None, "node": "hub->void", "size_bytes": 0}
+    rows += [seen(T0, ingress=T0, selected=T0, egress=T0, received=T0 + 5, **empty)]
     both = silver(records.frame(spark, rows))
     model = link_model.TABLE.of(Inputs(both.deliveries, both.hops))
     found = {(row["source"], row["target"]): row for row in records.plain(model)}
@@ -140,6 +162,8 @@ def test_a_link_has_the_moments_of_its_delays_per_kilobyte(spark: SparkSession) 
     assert link["excess_kurtosis"] == pytest.approx(kurtosis)
     assert link["normal_p"] == pytest.approx(math.exp(-4 / 12 * (skewness**2 + kurtosis**2 / 4)))
     assert link["normal"] is None, "four are too few to say"
+    void = found.pop(("hub", "void"))
+    assert (void["count"], void["mean_ns"], void["mean_ns_per_kb"], void["normal"]) == (1, 5, None, None)
     last = found.pop(("hub", "nurse"))
     assert (last["count"], last["mean_ns_per_kb"], last["variance"]) == (2, 2 * MS, None)
     assert last["largest_ns"] == 5 * MS

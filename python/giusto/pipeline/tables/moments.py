@@ -27,7 +27,8 @@ def moments(value: str) -> list[Column]:
         n.alias("n"),
         fn.avg(value).alias("mean"),
         m2.alias("m2"),
-        fn.coalesce(skewness * fn.sqrt(m2 * m2 * m2 / n), fn.lit(0.0)).alias("m3"),
+        # Where there is no value at all, nothing may be divided by their number.
+        fn.coalesce(fn.when(m2 > 0, skewness * fn.sqrt(m2 * m2 * m2 / n)), fn.lit(0.0)).alias("m3"),
         fn.coalesce(fn.when(m2 > 0, (kurtosis + 3) * m2 * m2 / n), fn.lit(0.0)).alias("m4"),
     ]
 

@@ -51,35 +51,75 @@ def with_quanta(chosen: DataFrame, facts: DataFrame | None) -> DataFrame:
 
 
 def in_windows(chosen: DataFrame, window_ns: int) -> DataFrame:
-    """Each message in the windows that it waited in, and at which instants; it is served in the last."""
+    """What each flow had served in a window, and at which instants something of it waited."""
     from pyspark.sql import functions as fn
 
-    windows = fn.sequence(fn.expr(f"t_ingress_ns div {window_ns}"), fn.expr(f"t_selected_ns div {window_ns}"))
-    times = ("t_ingress_ns", "t_selected_ns")
-    found = chosen.select(*FLOW, *times, "quanta", fn.explode(windows).alias("window"))
-    found = found.withColumn("window_start_ns", fn.col("window") * window_ns)
-    # A message waits at the looks from `low` to before `high`.
-    looked = found.withColumn("low", look("t_ingress_ns", window_ns)).withColumn(
-        "high", look("t_selected_ns", window_ns)
+    # From the first window to the last. A window between them is said once, however many waited through it.
+    first, last = fn.col("first") + 1, fn.col("last") - 1
+    since = fn.greatest(first, fn.coalesce(fn.col("covered") + 1, first))
+    between = fn.when(since <= last, fn.sequence(since, last)).otherwise(fn.array().cast("array<bigint>"))
+    is_short = fn.col("first") == fn.col("last")
+    at_first = part(fn.col("first"), fn.col("at_first"), is_short)
+    at_last = fn.when(is_short, fn.array()).otherwise(
+        fn.array(part(fn.col("last"), fn.col("at_last"), fn.lit(True)))
     )
-    bits = fn.expr(f"shiftleft(shiftrightunsigned(-1L, {LOOKS} - (high - low)), low)")
-    is_last = fn.expr(f"window = t_selected_ns div {window_ns}")
-    return looked.select(
-        *FLOW,
-        "window_start_ns",
-        is_last.cast("int").alias("served"),
-        fn.when(is_last, fn.col("quanta")).otherwise(0).alias("quanta"),
-        fn.when(fn.col("low") < fn.col("high"), bits).otherwise(fn.lit(0)).cast("long").alias("waited"),
-    )
+    full = fn.transform(between, lambda window: part(window, fn.lit(-1), fn.lit(False)))
+    said = fn.concat(fn.array(at_first), at_last, full)
+    parts = spans(chosen, window_ns).select(*FLOW, fn.explode(said).alias("said")).select(*FLOW, "said.*")
+    return parts.withColumn("window_start_ns", fn.col("window") * window_ns).drop("window")
 
 
-def look(instant: str, window_ns: int) -> Column:
+def part(window: Column, waited: Column, is_served: Column) -> Column:
+    """What some messages are to one window: when they waited, and how many of them were served there."""
+    from pyspark.sql import functions as fn
+
+    counts = [
+        fn.when(is_served, fn.col(name)).otherwise(0).cast("long").alias(name)
+        for name in ("served", "quanta")
+    ]
+    return fn.struct(window.cast("long").alias("window"), waited.cast("long").alias("waited"), *counts)
+
+
+def spans(chosen: DataFrame, window_ns: int) -> DataFrame:
+    """Messages of a flow that waited from one window to another, as one; which windows others wait through.
+
+    Who came no later and stays longer waits through all windows from the next one to `covered`.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    timed = (
+        chosen.withColumn("first", fn.expr(f"t_ingress_ns div {window_ns}"))
+        .withColumn("last", fn.expr(f"t_selected_ns div {window_ns}"))
+        .withColumn("came", look("t_ingress_ns", "first", window_ns))
+        .withColumn("left", look("t_selected_ns", "last", window_ns))
+        .withColumn("until", fn.when(fn.col("first") == fn.col("last"), fn.col("left")).otherwise(LOOKS))
+    )
+    found = timed.groupBy(*FLOW, "first", "last").agg(
+        fn.count("*").alias("served"),
+        fn.sum("quanta").alias("quanta"),
+        fn.bit_or(looks("came", "until")).alias("at_first"),
+        fn.bit_or(looks("0", "left")).alias("at_last"),
+    )
+    before = Window.partitionBy(*FLOW).orderBy("first", "last").rowsBetween(Window.unboundedPreceding, -1)
+    return found.withColumn("covered", fn.max(fn.col("last") - 1).over(before))
+
+
+def look(instant: str, window: str, window_ns: int) -> Column:
     """The first look of a window that is not before an instant, from 0 to LOOKS."""
     from pyspark.sql import functions as fn
 
     step_ns = max(1, window_ns // LOOKS)
-    place = fn.expr(f"({instant} - window_start_ns + {step_ns - 1}) div {step_ns}")
+    place = fn.expr(f"({instant} - {window} * {window_ns} + {step_ns - 1}) div {step_ns}")
     return fn.least(fn.greatest(place, fn.lit(0)), fn.lit(LOOKS)).cast("int")
+
+
+def looks(low: str, high: str) -> Column:
+    """The looks from one to before another, as bits."""
+    from pyspark.sql import functions as fn
+
+    bits = f"shiftleft(shiftrightunsigned(-1L, {LOOKS} - ({high} - {low})), {low})"
+    return fn.expr(f"case when {low} < {high} then {bits} else 0L end")
 
 
 def summed(parts: DataFrame, *also: Column) -> DataFrame:
