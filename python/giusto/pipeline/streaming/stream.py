@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from giusto.errors import GiustoError, InvalidInput
 from giusto.pipeline.judging import audited
+from giusto.pipeline.linking import literal
 from giusto.pipeline.manifests import dropped
 from giusto.pipeline.output import Output, read_json, write_json
 from giusto.pipeline.progress import Progress, Watch
@@ -126,7 +127,7 @@ class Stream:
         """Bring new files if they are elsewhere; whether their broker answers."""
         if self.fetching is None:
             return True
-        known = batches.intake.good.keys() | batches.intake.bad.keys()
+        known = batches.intake.names
         self.fetching.drop(known)
         try:
             self.fetching.bring(known)
@@ -139,7 +140,7 @@ class Stream:
     def start(self, batches: Batches) -> StreamingQuery:
         """The query: whatever appears among the files that were let in."""
         reader = self.spark.readStream.schema(bronze.schema()).option("maxFileAge", ANY_AGE)
-        rows = reader.parquet(str(batches.intake.links))
+        rows = reader.parquet(literal(batches.intake.links))
         named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
 
         def do(frame: DataFrame, number: int) -> None:
