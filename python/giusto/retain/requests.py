@@ -15,6 +15,7 @@ from giusto.errors import InvalidInput
 LOG = "$giusto/log/"
 SINK = "$giusto/sink/"
 RECORDS = "$giusto/records/"
+BESIDE = "$giusto/beside/"
 PART_BYTES = 1_000_000
 """Of a reply: within the size that a message has unless it is offered with another."""
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from giusto.errors import GiustoError, InvalidInput
+from giusto.errors import GiustoError, InvalidInput, NotRetained
 from giusto.pipeline.judging import audited
 from giusto.pipeline.linking import literal
 from giusto.pipeline.manifests import dropped
@@ -131,7 +131,7 @@ class Stream:
         self.fetching.drop(known)
         try:
             self.fetching.bring(known)
-        except (ConnectionError, TimeoutError):
+        except (ConnectionError, TimeoutError, NotRetained):  # it may be back before its steward is
             if batches.state.batch < 0:  # it never was there
                 raise
             return False
@@ -140,7 +140,7 @@ class Stream:
     def start(self, batches: Batches) -> StreamingQuery:
         """The query: whatever appears among the files that were let in."""
         reader = self.spark.readStream.schema(bronze.schema()).option("maxFileAge", ANY_AGE)
-        rows = reader.parquet(literal(batches.intake.links))
+        rows = reader.parquet(str(batches.intake.links))
         named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
 
         def do(frame: DataFrame, number: int) -> None:
@@ -208,6 +208,8 @@ class Stream:
 
     def require_same(self) -> None:
         """Refuse to go on with a stream of something else."""
+        if literal(self.folder) != str(self.folder):  # Spark's streams take it for a pattern, escaped or not
+            raise InvalidInput("out", self.out.path, "for a stream, a path without any of {}[]*?\\")
         wanted = self.identity()
         self.folder.mkdir(parents=True, exist_ok=True)
         known = read_json(self.folder / QUERY)
