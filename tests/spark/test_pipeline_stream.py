@@ -188,12 +188,13 @@ def test_a_stream_reads_files_of_any_age_and_name_and_none_that_is_damaged(tmp_p
 
     watchdog = threading.Timer(WATCHDOG_S, ended.set)
     watchdog.start()
-    done = pipeline.stream(folder, ended=ended, watch=watch, every="100ms", refresh="1h", delay="2s")
+    with pytest.raises(InvalidInput, match="for a stream, a path without any of"):
+        pipeline.stream(folder, ended=ended)
+    out = tmp_path / "out"
+    done = pipeline.stream(folder, out, ended=ended, watch=watch, every="100ms", refresh="1h", delay="2s")
     watchdog.cancel()
     assert (done.verdict.records, done.verdict.quarantined) == (220, {"corrupt": 55})
-    batch = pipeline.run(folder, tmp_path / "batch")
-    assert tables(batch.out) == tables(done.out)
-    assert lasting(batch.verdict.to_dict()) == lasting(done.verdict.to_dict())
+    assert done.verdict.used + done.verdict.duplicates == 165
 
 
 @contextmanager
