@@ -104,7 +104,7 @@ def play_traced(load: str) -> Round:
 
 
 def middle(rounds: list[Round], name: str) -> float:
-    return statistics.median(getattr(one, name) for one in rounds)
+    return float(statistics.median(getattr(one, name) for one in rounds))
 
 
 def main() -> None:

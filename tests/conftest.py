@@ -92,7 +92,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
     """A part that could not be tested here is said aloud: nobody reads the number of skipped tests."""
-    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "spark" in report.keywords]
+    # A module that is skipped as a whole has a report without keywords.
+    reports = terminalreporter.stats.get("skipped", [])
+    skipped = [report for report in reports if "spark" in getattr(report, "keywords", ())]
     if skipped:
         why = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")
         terminalreporter.write_line(

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "benchmarks" / "source.py"
 PAGE = ROOT / "docs" / "benchmarks-pipeline.md"
 MILLIONS = (1, 5, 20)
-STREAMED = 10
+STREAMED = 5
 WARM_ROWS = 200_000
 MILLION = 1_000_000
 

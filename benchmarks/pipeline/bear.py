@@ -14,6 +14,7 @@ from benchmarks.pipeline.bear_gold import GOLD
 from benchmarks.pipeline.records import WALL_OFFSET_NS
 
 TABLES = ("deliveries", "hops", *GOLD)
+NAMES = ["run", "node", "topic", "publisher", "subscriber", "outcome"]
 
 
 class Bear:
@@ -23,9 +24,12 @@ class Bear:
         self.inputs: dict[str, pl.LazyFrame] = {}
 
     def records(self, paths: Iterable[Path]) -> None:
-        """Where the records are."""
+        """Where the records are; all of them are hops, unless told."""
         found = pl.scan_parquet(sorted(paths))
-        self.inputs["records"] = found.with_columns(wall_offset_ns=pl.lit(WALL_OFFSET_NS, pl.Int64))
+        found = found.with_columns(wall_offset_ns=pl.lit(WALL_OFFSET_NS, pl.Int64))
+        # Deliveries have names as plain text.
+        hops = found.with_columns(pl.col(NAMES).cast(pl.String))
+        self.inputs |= {"records": found, "hops": hops}
 
     def input(self, name: str, folder: Path) -> None:
         """Where the deliveries are, or the hops."""

@@ -87,7 +87,7 @@ def start(name: str) -> pl.Expr:
 
 def contract_audit(frames: Frames) -> pl.LazyFrame:
     key = ["run", "topic", "publisher", "subscriber", "subscription"]
-    latency, bound = col("latency_ns"), col("bound_ns")
+    latency, bound, outcome = col("latency_ns"), col("bound_ns"), col("outcome").cast(pl.String)
     is_over = (col("latency_low_ns") > bound).fill_null(False)
     under = frames[0].filter(bound.is_not_null() | col("deadline_ns").is_not_null())
     found = under.group_by(key).agg(
@@ -95,7 +95,7 @@ def contract_audit(frames: Frames) -> pl.LazyFrame:
         with_bound=bound.count(),
         violations=is_over.sum(),
         uncertain=((latency > bound).fill_null(False) & ~is_over).sum(),
-        misses=(col("outcome") == "late").sum(),
+        misses=((outcome == "late") | ((outcome == "expired") & col("deadline_ns").is_not_null())).sum(),
         lost=latency.is_null().sum(),
         largest_ns=latency.max(),
         bound_ns=bound.max(),
@@ -103,7 +103,8 @@ def contract_audit(frames: Frames) -> pl.LazyFrame:
         largest_ratio=(latency / bound).filter(bound > 0).max(),
     )
     verdict = pl.when(col("violations") > 0).then(pl.lit("violated"))
-    verdict = verdict.when(col("uncertain") > 0).then(pl.lit("uncertain")).otherwise(pl.lit("held"))
+    verdict = verdict.when(col("uncertain") > 0).then(pl.lit("uncertain"))
+    verdict = verdict.when(col("with_bound") > 0).then(pl.lit("held")).otherwise(pl.lit("no bound"))
     return found.with_columns(verdict=verdict)
 
 
@@ -112,7 +113,7 @@ def violations(frames: Frames) -> pl.LazyFrame:
     found = frames[0].filter(col("latency_low_ns") > col("bound_ns"))
     found = found.with_columns(slice=col("t_sent_ns") // SLICE)
     turns = frames[1].filter(col("t_selected_ns").is_not_null())
-    turns = turns.select("run", "node", "t_selected_ns", slice=col("t_sent_ns") // SLICE)
+    turns = turns.select("run", "t_selected_ns", node=broker(), slice=col("t_sent_ns") // SLICE)
     turns = turns.join(found, on=place, how="semi", nulls_equal=True).unique().sort("t_selected_ns")
     turns = turns.with_columns(t_next_ns=col("t_selected_ns").shift(-1).over(place))
     ended = found.join(turns, on=[*place, "t_selected_ns"], how="left", nulls_equal=True)
@@ -152,22 +153,30 @@ def losses(frames: Frames) -> pl.LazyFrame:
     return lost.group_by(key).agg(count=pl.len(), first_ns=sent.min(), last_ns=sent.max())
 
 
+def broker() -> pl.Expr:
+    """Where a message was chosen: a link begins there."""
+    return col("node").cast(pl.String).str.split("->").list.first()
+
+
 def selections(hops: pl.LazyFrame) -> pl.LazyFrame:
     """Messages that a node chose."""
     is_link = col("node").cast(pl.String).str.contains("->", literal=True)
-    chosen = hops.filter(col("t_selected_ns").is_not_null() & ~is_link)
+    chosen = hops.filter(col("t_selected_ns").is_not_null() & col("node").is_not_null())
+    chosen = chosen.with_columns(node=broker(), goes_out=is_link | col("subscriber").is_not_null())
     return chosen.group_by("run", "node", "topic", "publisher", "sequence", "t_sent_ns").agg(
         t_ingress_ns=col("t_ingress_ns").min(),
         t_selected_ns=col("t_selected_ns").min(),
         size_bytes=col("size_bytes").max(),
-        fan_out=col("subscriber").count().cast(pl.Int64),
+        fan_out=col("goes_out").sum().cast(pl.Int64),
     )
 
 
 def shares(frames: Frames) -> pl.LazyFrame:
     key = ["run", "node", "topic", "client", "window_start_ns"]
     chosen = selections(frames[1]).rename({"publisher": "client"}).collect(engine="streaming").lazy()
-    served = chosen.with_columns(window_start_ns=start("t_selected_ns")).group_by(key).agg(served=pl.len())
+    quanta = ((col("size_bytes") + 65_535) // 65_536).clip(lower_bound=1).sum()
+    served = chosen.with_columns(window_start_ns=start("t_selected_ns")).group_by(key)
+    served = served.agg(served=pl.len(), quanta=quanta)
     span = pl.int_ranges(col("t_ingress_ns") // WINDOW, col("t_selected_ns") // WINDOW + 1)
     may_wait = (col("t_ingress_ns") - 1) // STEP < col("t_selected_ns") // STEP
     crosses = col("t_ingress_ns") // WINDOW < col("t_selected_ns") // WINDOW
@@ -178,12 +187,15 @@ def shares(frames: Frames) -> pl.LazyFrame:
         looks.filter(col("look").list.len() > 0).explode("look").group_by(key).agg(col("look").n_unique())
     )
     both = served.join(waited, on=key, how="full", coalesce=True, nulls_equal=True)
-    counts = both.with_columns(col("served").fill_null(0), col("look").fill_null(0))
-    total = col("served").sum().over("run", "node", "window_start_ns")
+    counts = both.with_columns(col("served", "quanta", "look").fill_null(0))
+    total = col("quanta").sum().over("run", "node", "window_start_ns")
     return counts.select(
         *key,
         "served",
-        share=pl.when(total > 0).then(col("served") / total),
+        "quanta",
+        share=pl.when(total > 0).then(col("quanta") / total),
+        guarded=pl.lit(None, pl.Boolean),
+        allotted_flow=pl.lit(None, pl.Float64),
         allotted_topic=pl.lit(None, pl.Float64),
         allotted_client=pl.lit(None, pl.Float64),
         waiting=col("look") / LOOKS,

@@ -73,9 +73,10 @@ def of_one(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 def of_several(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Deliveries that were seen in several places."""
-    by_hop = rows.with_columns(is_end=IS_END).sort("hop", "is_end", "node")
+    place = pl.when(col("subscriber").is_null()).then(col("node").cast(pl.String))
+    by_hop = rows.with_columns(is_end=IS_END, place=place).sort("hop", "is_end", "node")
     at_broker = ~col("is_end")
-    return by_hop.group_by(KEY, maintain_order=True).agg(
+    found = by_hop.group_by([*KEY, "place"], maintain_order=True).agg(
         *(col(name).max() for name in SAID),
         node=col("node").filter(at_broker).last(),
         hops=(col("hop") + pl.when(col("is_end")).then(0).otherwise(1)).max(),
@@ -89,6 +90,7 @@ def of_several(rows: pl.LazyFrame) -> pl.LazyFrame:
         egress_ns=total(col("t_egress_ns") - col("t_selected_ns")),
         records=pl.len().cast(pl.Int64),
     )
+    return found.drop("place")
 
 
 def total(values: pl.Expr) -> pl.Expr:

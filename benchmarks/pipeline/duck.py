@@ -21,9 +21,10 @@ class Duck:
         self.database = duckdb.connect(config={**settings, "preserve_insertion_order": False})
 
     def records(self, paths: Iterable[Path]) -> None:
-        """Where the records are."""
+        """Where the records are; all of them are hops, unless told."""
         wall = f"{WALL_OFFSET_NS}::bigint as wall_offset_ns"
         self.database.execute(f"create or replace view records as select *, {wall} from {files(paths)}")
+        self.database.execute("create or replace view hops as select * from records")
 
     def input(self, name: str, folder: Path) -> None:
         """Where the deliveries are, or the hops."""

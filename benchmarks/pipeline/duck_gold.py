@@ -5,12 +5,15 @@ They are written to be quick there, and know nothing of how Spark comes to the s
 
 from __future__ import annotations
 
+from benchmarks.pipeline.duck_silver import IS_END
+
 from giusto.pipeline.tables.envelope import BYTE_GRID, BYTE_UNIT, MESSAGE_GRID, MESSAGE_UNIT
 
 WINDOW = 10_000_000_000
 SLICE = 10_000_000_000
 EDGE = 100_000_000
 LOOKS = 64
+BROKER = "split_part(node, '->', 1)"
 STEP = WINDOW // LOOKS
 
 
@@ -62,14 +65,15 @@ TOPIC_LATENCY = f"""
 """
 
 CONTRACT_AUDIT = """
-    select *, case when violations > 0 then 'violated' when uncertain > 0 then 'uncertain' else 'held' end
-        as verdict
+    select *, case when violations > 0 then 'violated' when uncertain > 0 then 'uncertain'
+        when with_bound > 0 then 'held' else 'no bound' end as verdict
     from (
         select run, topic, publisher, subscriber, subscription, count(*) as deliveries,
             count(bound_ns) as with_bound,
             count(*) filter (where latency_low_ns > bound_ns) as violations,
             count(*) filter (where latency_ns > bound_ns and latency_low_ns <= bound_ns) as uncertain,
-            count(*) filter (where outcome = 'late') as misses,
+            count(*) filter (where outcome = 'late' or outcome = 'expired' and deadline_ns is not null)
+                as misses,
             count(*) filter (where latency_ns is null) as lost,
             max(latency_ns) as largest_ns, max(bound_ns) as bound_ns, max(deadline_ns) as deadline_ns,
             max(latency_ns / bound_ns) filter (where bound_ns > 0) as largest_ratio
@@ -82,7 +86,7 @@ VIOLATIONS = f"""
             select *, t_sent_ns // {SLICE} as slice from deliveries where latency_low_ns > bound_ns
         ),
         turns as (
-            select distinct run, node, t_sent_ns // {SLICE} as slice, t_selected_ns
+            select distinct run, {BROKER} as node, t_sent_ns // {SLICE} as slice, t_selected_ns
             from hops where t_selected_ns is not null
         ),
         nexts as (
@@ -122,17 +126,18 @@ LOSSES = """
     from deliveries where outcome not in ('delivered', 'late') group by all
 """
 
-SELECTIONS = """
-    select run, node, topic, publisher, sequence, t_sent_ns, min(t_ingress_ns) as t_ingress_ns,
-        min(t_selected_ns) as t_selected_ns, max(size_bytes) as size_bytes, count(subscriber) as fan_out
-    from hops where t_selected_ns is not null and not contains(node, '->') group by all
+SELECTIONS = f"""
+    select run, {BROKER} as node, topic, publisher, sequence, t_sent_ns, min(t_ingress_ns) as t_ingress_ns,
+        min(t_selected_ns) as t_selected_ns, max(size_bytes) as size_bytes,
+        count(*) filter (where subscriber is not null or contains(node, '->')) as fan_out
+    from hops where t_selected_ns is not null and node is not null group by all
 """
 
 SHARES = f"""
     with chosen as materialized ({SELECTIONS}),
         served as (
             select run, node, topic, publisher, t_selected_ns // {WINDOW} * {WINDOW} as window_start_ns,
-                count(*) as served
+                count(*) as served, sum(greatest((size_bytes + 65535) // 65536, 1))::bigint as quanta
             from chosen group by all
         ),
         waits as (
@@ -149,10 +154,11 @@ SHARES = f"""
             select run, node, topic, publisher, window_start_ns, count(distinct look) as waited
             from (select *, unnest(range(low, high)) as look from waits where low < high) group by all
         )
-    select run, node, topic, publisher as client, window_start_ns, coalesce(served, 0) as served,
-        coalesce(served, 0)
-            / nullif(sum(coalesce(served, 0)) over (partition by run, node, window_start_ns), 0) as share,
-        null::double as allotted_topic, null::double as allotted_client,
+    select run, node, topic, publisher as client, window_start_ns, null::boolean as guarded,
+        coalesce(served, 0) as served, coalesce(quanta, 0) as quanta,
+        coalesce(quanta, 0)
+            / nullif(sum(coalesce(quanta, 0)) over (partition by run, node, window_start_ns), 0) as share,
+        null::double as allotted_flow, null::double as allotted_topic, null::double as allotted_client,
         coalesce(waited, 0) / {LOOKS} as waiting, coalesce(waited, 0) = {LOOKS} as backlogged
     from served full join looks using (run, node, topic, publisher, window_start_ns)
 """
@@ -272,7 +278,9 @@ def excess(name: str, a: str, b: str, cost: str) -> str:
 
 
 ARRIVAL_ENVELOPE = f"""
-    with messages as (select distinct {FLOW}, t_sent_ns, sequence, size_bytes from hops),
+    with messages as (
+            select distinct {FLOW}, t_sent_ns, sequence, size_bytes from hops where not {IS_END}
+        ),
         summed as (
             select *, row_number() over w as n, sum(size_bytes) over w as s,
                 t_sent_ns - first_value(t_sent_ns) over w as t,

@@ -54,7 +54,7 @@ SEVERAL = f"""
         qualify row_number() over (partition by {WHOLE} order by {", ".join(SAID)}) = 1
     )
     where not (subscriber is null and outcome = 'delivered')
-    group by {KEY}
+    group by {KEY}, case when subscriber is null then node end
 """
 
 DELIVERIES = f"""

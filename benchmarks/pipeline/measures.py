@@ -19,13 +19,13 @@ from benchmarks.pipeline import bear, duck
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.files import Inspector
-from giusto.pipeline.tables.silver import Silver, silver
+from giusto.pipeline.tables.silver import silver
 from giusto.pipeline.tables.table import Inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SILVER = ("deliveries", "hops")
+SILVER = ("deliveries",)
 GOLD = tuple(table.name for table in TABLES)
 SCANS = {"count of all rows": "count(*)", "sum of one column": "sum(t_sent_ns)"}
 SPARK, DUCKDB, POLARS = "Spark", "DuckDB", "Polars"
@@ -50,23 +50,21 @@ class Sparks:
 
     spark: SparkSession
     inputs: dict[str, DataFrame] = field(default_factory=dict)
-    found: Silver | None = None
 
     def records(self, paths: list[Path]) -> None:
-        """Where the records are."""
-        self.inputs["records"] = bronze.raw(self.spark, Inspector().inspect(paths).good)
-        self.found = None
+        """Where the records are; all of them are hops, unless told."""
+        found = bronze.raw(self.spark, Inspector().inspect(paths).good)
+        self.inputs |= {"records": found, "hops": found}
 
     def input(self, name: str, folder: Path) -> None:
         """Where the deliveries are, or the hops."""
         self.inputs[name] = self.spark.read.parquet(str(folder))
 
     def write(self, name: str, path: Path) -> None:
-        """Make a table; which rows belong together is looked up with the deliveries."""
+        """Make a table."""
         shutil.rmtree(path, ignore_errors=True)
         if name in SILVER:
-            self.found = silver(self.inputs["records"])
-            getattr(self.found, name).write.parquet(str(path))
+            silver(self.inputs["records"]).deliveries.write.parquet(str(path))
             return
         table = next(each for each in TABLES if each.name == name)
         inputs = Inputs(self.inputs["deliveries"], self.inputs["hops"])

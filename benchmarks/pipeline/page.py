@@ -15,8 +15,8 @@ The records are those of one busy broker: 64 topics, 100,000 records in a second
 with a bound, some losses, one subscriber that keeps records too, and one record in twelve of a link to
 another broker. Spark runs as `giusto pipeline run` starts it, on two cores, after a run over few records;
 DuckDB and Polars have two threads. All three read the same Parquet files and write their table to one; they
-take turns at each table. A test compares what they make of fewer records. `hops` are the good rows, each
-once. The gold tables are made of the deliveries and hops that Spark wrote."""
+take turns at each table. A test compares what they make of fewer records. The gold tables are made of the
+records and of the deliveries that Spark wrote."""
 STREAMED = """\
 A batch makes deliveries, all tables and the verdict. The stream reads files that are all there, and makes the
 tables anew from time to time; what waits are records of slices of time that have not ended."""
@@ -66,6 +66,8 @@ class Figures:
     def growth(self, what: str) -> float | None:
         """Spark's time for a record at the largest size against that at the smallest."""
         small, large = self.sizes[0], self.sizes[-1]
+        if small == large:
+            return None
         times = divided(self.seconds(SPARK, what, large), self.seconds(SPARK, what, small))
         return None if times is None else times * small / large
 

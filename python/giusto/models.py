@@ -5,7 +5,7 @@ The pipeline publishes them, the broker takes them up or says why not, on `$gius
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -14,21 +14,28 @@ from giusto.errors import InvalidInput
 PREFIX = "$giusto/model/"
 VERDICT = PREFIX + "verdict"
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Nanoseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+"""Differences of clocks may be below 0."""
+Number: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e30, le=1e30)]
+"""Of a model that comes from elsewhere all numbers are such that can be calculated with."""
+
 
 class LinkModel(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="link", tag_field="kind"):
     """How long a kilobyte takes from `source` to `target`, and the largest delay of any message.
 
+    One of no messages takes back what models of links changed.
     `normal` says whether a normal distribution fits, if there were enough messages to say.
     """
 
     run: str
     source: str
     target: str
-    count: int
-    mean_ns_per_kb: float | None
-    variance: float | None
-    least_ns: int
-    largest_ns: int
+    count: Count
+    mean_ns_per_kb: Number | None
+    variance: Number | None
+    least_ns: Nanoseconds
+    largest_ns: Nanoseconds
     normal: bool | None = None
 
     @property
@@ -40,8 +47,8 @@ class LinkModel(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
 class RatePoint(msgspec.Struct, frozen=True):
     """A point of an envelope: so many messages at once beside so many in a second."""
 
-    rho_hz: float
-    sigma: float
+    rho_hz: Number
+    sigma: Number
 
 
 class EnvelopeModel(
@@ -56,14 +63,14 @@ class EnvelopeModel(
     run: str
     publisher: str
     topic: str
-    count: int
-    since_ns: int
-    until_ns: int
-    largest_bytes: int
+    count: Count
+    since_ns: Nanoseconds
+    until_ns: Nanoseconds
+    largest_bytes: Count
     points: tuple[RatePoint, ...] = ()
-    min_sep_ns: int | None = None
-    excess_ns: int | None = None
-    broken: int = 0
+    min_sep_ns: Count | None = None
+    excess_ns: Nanoseconds | None = None
+    broken: Count = 0
 
     @property
     def subject(self) -> str:
@@ -80,18 +87,18 @@ class EnvelopeModel(
 class QuantumCost(msgspec.Struct, frozen=True, kw_only=True):
     """What messages of up to `size_bytes` to `fan_out` subscriptions took, from one choice to the next."""
 
-    size_bytes: int
-    fan_out: int
-    count: int
-    mean_ns: float
-    p99_ns: int
-    max_ns: int
+    size_bytes: Count
+    fan_out: Count
+    count: Count
+    mean_ns: Number
+    p99_ns: Count
+    max_ns: Count
 
 
 class QuantumModel(
     msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="quantum", tag_field="kind"
 ):
-    """What serving took at a node."""
+    """What serving took at a node. Without costs it takes back what models of quanta changed."""
 
     run: str
     node: str
@@ -143,7 +150,7 @@ def decode(payload: bytes) -> Model:
     try:
         found: Model = msgspec.json.decode(payload, type=Model)
         return found
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("model", payload[:80], f"a model as JSON: {error}") from None
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -19,10 +22,10 @@ CONFIG = BrokerConfig(listen=("tcp://127.0.0.1:0",), models=Models(listen=True, 
 OFFER = giusto.Offer(min_sep="10ms", max_size=64)
 
 
-def bursty(excess_ns: int) -> EnvelopeModel:
+def bursty(excess_ns: int, run: str) -> EnvelopeModel:
     """A flow of one message per 10 ms that came so much too early."""
     return EnvelopeModel(
-        run="r",
+        run=run,
         publisher="monitor",
         topic="alarm",
         count=11,
@@ -45,7 +48,7 @@ def test_a_published_model_is_taken_up_and_said_to_all_who_listen() -> None:
         monitor.advertise("alarm", OFFER)
         nurse.subscribe("alarm", giusto.Need(max_latency="1s"))
         verdicts = nurse.subscribe(VERDICT)
-        model = bursty(30 * MS)
+        model = bursty(30 * MS, broker.run_id)
         nurse.advertise(topic_of(model)).publish(encode(model))
         said = decode_verdict(verdicts.receive(timeout="60s").payload)
         assert (said.kind, said.decision) == ("envelope", "applied")
@@ -58,10 +61,11 @@ def test_a_published_model_is_taken_up_and_said_to_all_who_listen() -> None:
         assert (refused.kind, refused.subject, refused.decision) == ("other", "nurse", "refused")
 
 
-def test_the_pipeline_publishes_what_its_tables_say() -> None:
-    rows = [
+def rows(run: str) -> list[dict[str, object]]:
+    """A link that is far too slow."""
+    return [
         {
-            "run": "r",
+            "run": run,
             "source": os.uname().nodename,
             "target": "nurse",
             "count": 100,
@@ -75,6 +79,9 @@ def test_the_pipeline_publishes_what_its_tables_say() -> None:
             "recent_variance": None,
         }
     ]
+
+
+def test_the_pipeline_publishes_what_its_tables_say() -> None:
     with (
         Broker(CONFIG) as broker,
         Steward(broker),
@@ -83,8 +90,48 @@ def test_the_pipeline_publishes_what_its_tables_say() -> None:
         nurse.advertise("alarm", OFFER)
         nurse.subscribe("alarm", giusto.Need(max_latency="1s"))
         verdicts = nurse.subscribe(VERDICT)
-        (model,) = models.publish(broker.address, {"link_model": pa.Table.from_pylist(rows)})
+        (model,) = models.publish(broker.address, {"link_model": pa.Table.from_pylist(rows(broker.run_id))})
         said = decode_verdict(verdicts.receive(timeout="60s").payload)
         # A quarter of an hour is longer than the second that was promised.
         assert (said.subject, said.decision) == (model.subject, "refused")
         assert "'nurse'" in said.reason
+
+
+def test_models_are_of_this_run_and_of_who_may_have_them() -> None:
+    config = replace(CONFIG, models=Models(listen=True, envelope="apply", sources=("$pipeline",)))
+    with (
+        Broker(config) as broker,
+        Steward(broker),
+        giusto.connect(broker.address, name="monitor") as monitor,
+        giusto.connect(broker.address, name="$pipeline-1") as pipeline,
+    ):
+        monitor.advertise("alarm", OFFER)
+        verdicts = monitor.subscribe(VERDICT)
+        for bus, run in ((monitor, broker.run_id), (pipeline, "another"), (pipeline, broker.run_id)):
+            publisher = bus.advertise(PREFIX + "envelope")
+            publisher.publish(encode(bursty(30 * MS, run)))
+            said = decode_verdict(verdicts.receive(timeout="60s").payload)
+            assert said.decision == ("applied" if (bus, run) == (pipeline, broker.run_id) else "kept")
+            publisher.unadvertise()
+
+
+def test_models_are_heard_again_after_the_connection_was_lost() -> None:
+    first = Broker(CONFIG)
+    first.start()
+    again = replace(CONFIG, listen=(first.address.replace("giusto://", "tcp://"),))
+    steward = Steward(first)
+    steward.start()
+    first.stop()
+    with Broker(again) as second, giusto.connect(second.address, name="nurse") as nurse:
+        verdicts = nurse.subscribe(VERDICT)
+        model = nurse.advertise(PREFIX + "envelope")
+        until = time.monotonic() + 60
+        heard = None
+        while heard is None and time.monotonic() < until:
+            # Whoever listens comes back when it does: what was published before is nobody's.
+            model.publish(b"no model")
+            with contextlib.suppress(giusto.TimedOut):
+                heard = decode_verdict(verdicts.receive(timeout="100ms").payload)
+        steward.stop()
+    assert heard is not None
+    assert heard.decision == "refused"

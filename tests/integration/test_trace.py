@@ -89,7 +89,14 @@ def test_facts_say_what_topics_and_clients_are_allotted(tmp_path: Path) -> None:
         found = newest(tmp_path)
     shares = {fact["topic"]: (fact["weight"], fact["share"]) for fact in found["topics"]}
     assert shares == {"x": (3, 0.75), "y": (1, 0.25)}
-    assert (found["input"], found["output"]) == ("twrr", "fifo")
+    assert (found["input"], found["output"], found["fragment_bytes"]) == ("twrr", "fifo", 65_536)
+    # θ is of a client's flows together; each of them has its own part.
+    flows = {
+        (fact["topic"], one["client"]): one["flow_share"]
+        for fact in found["topics"]
+        for one in fact["clients"]
+    }
+    assert flows == {("x", "a"): 3 / 5, ("y", "a"): 1 / 5, ("y", "b"): 1 / 5}
 
 
 def test_a_client_that_traces_has_a_record_of_each_message_and_subscription(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ S = 1_000 * MS
 # Within a slice of ten seconds, and not at its edge.
 T0 = 10 * S + 200 * MS
 FACTS = (
-    "run string, node string, at_ns long, topic string, weight double, topic_share double, "
-    "client string, client_share double"
+    "run string, node string, at_ns long, fragment_bytes long, topic string, guarded boolean, "
+    "topic_share double, client string, client_share double, flow_share double"
 )
 
 
@@ -36,25 +36,41 @@ def inputs(
 
 
 def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) -> None:
-    # Three of monitor and one of scanner are chosen in the window from 10 s; one of monitor goes to two.
+    # Three of monitor and two of scanner are chosen in the window from 10 s; one of monitor goes to two.
     rows = [
         seen(T0, ingress=T0, selected=T0 + MS, sequence=1, egress=T0 + 2 * MS),
         seen(T0, ingress=T0, selected=T0 + MS, sequence=1, egress=T0 + 2 * MS, subscriber="doctor"),
         seen(T0, ingress=T0, selected=T0 + 2 * MS, sequence=2, egress=T0 + 3 * MS),
         seen(T0, ingress=T0, selected=T0 + 3 * MS, sequence=3, egress=T0 + 4 * MS),
-        seen(T0, ingress=T0, selected=T0 + 4 * MS, egress=T0 + 5 * MS, publisher="scanner"),
+        # It has four fragments of 70 bytes; the others have two.
+        seen(T0, ingress=T0, selected=T0 + 4 * MS, egress=T0 + 5 * MS, publisher="scanner", size_bytes=211),
         # Dropped before it was chosen: nobody served it.
         seen(T0, ingress=T0, sequence=4, subscriber=None, outcome="policed"),
         # It waits through all of the window from 20 s, in which nothing else is chosen, to 31 s.
         seen(19 * S, ingress=19 * S, selected=31 * S, sequence=5, egress=31 * S + MS),
-        # The one on a link is no choice of a broker.
-        seen(T0, ingress=T0, selected=T0, subscriber=None, node="hub->leaf", egress=T0, received=T0 + 9),
+        # One of scanner goes on over a link, for nobody here: the broker at its beginning chose it.
+        seen(
+            T0,
+            ingress=T0,
+            selected=T0,
+            sequence=9,
+            publisher="scanner",
+            subscriber=None,
+            node="hub->leaf",
+            egress=T0,
+            received=T0 + 9,
+        ),
     ]
     # What counts is the last word before the end of a window.
+    rows += [
+        # Under contract, and so no part of the others' whole.
+        seen(T0, ingress=T0, selected=T0 + 5 * MS, egress=T0 + 6 * MS, publisher="pump", topic="dose"),
+    ]
     said = [
-        ("r", "hub", 5, "ward/3/alarm", 1.0, 0.25, "monitor", 0.125),
-        ("r", "hub", 15 * S, "ward/3/alarm", 1.0, 0.5, "monitor", 0.375),
-        ("r", "hub", 29 * S, "ward/3/alarm", 1.0, 0.75, "monitor", 0.625),
+        ("r", "hub", 5, 70, "ward/3/alarm", False, 0.25, "monitor", 0.125, 0.1),
+        ("r", "hub", 15 * S, 70, "ward/3/alarm", False, 0.5, "monitor", 0.375, 0.2),
+        ("r", "hub", 29 * S, 70, "ward/3/alarm", False, 0.75, "monitor", 0.625, 0.3),
+        ("r", "hub", 5, 70, "dose", True, 1.0, "pump", 1.0, 1.0),
     ]
     found = {
         (row["client"], row["window_start_ns"] // S): row
@@ -62,12 +78,18 @@ def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) ->
     }
     assert {key: row["served"] for key, row in found.items()} == {
         ("monitor", 10): 3,
-        ("scanner", 10): 1,
+        ("scanner", 10): 2,
+        ("pump", 10): 1,
         ("monitor", 20): 0,
         ("monitor", 30): 1,
     }
-    assert found["monitor", 10]["share"] == 0.75
-    assert found["scanner", 10]["share"] == 0.25
+    quanta = {client: found[client, 10]["quanta"] for client in ("monitor", "scanner", "pump")}
+    assert quanta == {"monitor": 6, "scanner": 6, "pump": 2}
+    assert found["monitor", 10]["share"] == 0.5
+    assert found["scanner", 10]["share"] == 0.5
+    assert found["pump", 10]["share"] == 1.0
+    assert (found["pump", 10]["guarded"], found["pump", 10]["allotted_flow"]) == (True, 1.0)
+    assert [found["monitor", at]["allotted_flow"] for at in (10, 20, 30)] == [0.2, 0.3, 0.3]
     assert found["monitor", 30]["share"] == 1.0
     assert found["monitor", 20]["backlogged"]
     assert not found["monitor", 30]["backlogged"]
@@ -146,13 +168,29 @@ def test_a_quantum_is_measured_only_where_another_message_waited(spark: SparkSes
             for n in (1, 2)
         ),
         seen(T0 + 20 * MS, ingress=T0 + 20 * MS, selected=T0 + 26 * MS, sequence=3, topic="x", size_bytes=9),
+        # At 30, 31 and 32 ms, the second to go on over two links.
+        seen(T0 + 30 * MS, ingress=T0 + 30 * MS, selected=T0 + 30 * MS, topic="y", size_bytes=20_000),
+        *(
+            seen(
+                T0 + 30 * MS,
+                ingress=T0 + 30 * MS,
+                selected=T0 + 31 * MS,
+                topic="z",
+                size_bytes=20_000,
+                subscriber=None,
+                node=f"hub->{leaf}",
+            )
+            for leaf in ("one", "two")
+        ),
+        seen(T0 + 30 * MS, ingress=T0 + 30 * MS, selected=T0 + 32 * MS, sequence=1, topic="y"),
         # At the edge of its slice: one sent before might have been served in between.
         seen(20 * S, ingress=20 * S, selected=20 * S, sequence=6, egress=20 * S + MS),
         seen(20 * S, ingress=20 * S, selected=20 * S + MS, sequence=7, egress=20 * S + MS),
     ]
     found = records.plain(quantum.TABLE.of(inputs(spark, rows)))
     measured = {(row["size_class"], row["fan_out"]): row for row in found}
-    assert set(measured) == {(128, 1), (128, 2), (8_192, 1)}
+    assert set(measured) == {(128, 1), (128, 2), (8_192, 1), (32_768, 1), (32_768, 2)}
+    assert [measured[32_768, fan_out]["max_ns"] for fan_out in (1, 2)] == [MS, MS]
     at_once = measured[8_192, 1]
     assert (at_once["count"], at_once["mean_ns"], at_once["max_ns"]) == (2, 3 * MS, 3 * MS)
     both = measured[128, 2]
@@ -173,6 +211,8 @@ def test_the_envelope_of_a_burst_is_what_an_offer_would_have_needed(spark: Spark
         for n, at in enumerate(at_ms)
         for who in ("nurse", "doctor")
     ]
+    # A subscriber's own records do not say what was offered.
+    rows += [records.at_subscriber(T0 + at * MS, T0 + 50 * MS, sequence=n) for n, at in enumerate(at_ms)]
     rows += [seen(T0 + 3, ingress=T0, sequence=1, publisher="scanner", size_bytes=5_000)]
     found = records.plain(arrival_envelope.TABLE.of(inputs(spark, rows)))
     monitor = [row for row in found if row["publisher"] == "monitor"]

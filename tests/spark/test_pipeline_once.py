@@ -118,7 +118,7 @@ def test_records_that_are_no_trace_folder_and_an_empty_one(tmp_path: Path) -> No
     assert (empty.records, empty.deliveries, empty.verdict, empty.largest_ratio) == (
         0,
         0,
-        "no contracts",
+        "no promises",
         None,
     )
 
@@ -127,7 +127,7 @@ def test_records_that_are_no_trace_folder_and_an_empty_one(tmp_path: Path) -> No
         app, ["pipeline", "run", "--records", str(file), "--out", str(tmp_path / "out")]
     )
     assert done.exit_code == 0, done.output
-    assert "no contracts: nothing was promised" in done.stdout
+    assert "no promises: no delivery had a bound" in done.stdout
     assert f"giusto report {tmp_path / 'out'}" in done.stderr
 
 

@@ -33,8 +33,8 @@ def trace_folder(folder: Path) -> dict[str, str]:
     said = {"run": "r", "node": "hub", "wall_offset_ns": 5 * SECOND_NS}
     write(records / "a-1.parquet", [GOOD, {**GOOD, "sequence": 1}], sequence=1, **said)
     write(records / "a-2.parquet", [{**GOOD, "sequence": 2}], sequence=2, **said)
-    # From another place, without a word about itself.
-    write(records / "c.parquet", [{**GOOD, "sequence": 3}])
+    # From another place, where no clock can be so far from the time of day.
+    write(records / "c.parquet", [{**GOOD, "sequence": 3}], wall_offset_ns=2**63 - 1)
     old = table([{**GOOD, "sequence": 4}], {files.VERSION_KEY: b"1"}).drop_columns(["subscription"])
     pq.write_table(old, records / "d-old.parquet")
     # A column that only a later giusto knows, which did not think it worth a new version.
@@ -116,6 +116,9 @@ BAD: dict[str, list[dict[str, Any]]] = {
         seen(100, ingress=2**63 - 1),
         seen(-(2**63), ingress=2**63 - 1, selected=-(2**63)),
         {**GOOD, "deadline_ns": 2**63 - 1, "clock_error_ns": 2**63 - 1},
+        {**GOOD, "size_bytes": 2**63 - 1},
+        {**GOOD, "size_bytes": 2**45},
+        {**GOOD, "hop": 2**31 - 1},
     ],
     "clock jump": [
         seen(100, ingress=110 + DAY_NS),
@@ -166,20 +169,37 @@ def test_records_that_are_nowhere_are_refused(tmp_path: Path) -> None:
 def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_path: Path) -> None:
     assert bronze.facts(spark, tmp_path) is None
     (tmp_path / "facts").mkdir()
-    clients = [{"client": "p", "share": 0.25}, {"client": "q", "share": None}]
-    topics = [{"topic": "a", "weight": 2, "share": 0.5, "clients": clients}, {"topic": "b", "weight": 1}]
+    clients = [{"client": "p", "share": 0.25, "flow_share": 0.125}, {"client": "q", "share": None}]
+    topics: list[dict[str, Any]] = [
+        {"topic": "a", "weight": 2, "share": 0.5, "guarded": True, "clients": clients},
+        {"topic": "b", "weight": 1},
+    ]
     head = {"run": "r", "node": "hub", "at_ns": 7, "wall_offset_ns": 5, "input": "twrr", "output": "mtep"}
-    (tmp_path / "facts" / "hub-r-1.json").write_text(json.dumps({**head, "topics": topics}))
+    (tmp_path / "facts" / "hub-r-1.json").write_text(
+        json.dumps({**head, "fragment_bytes": 9, "topics": topics})
+    )
     (tmp_path / "facts" / "hub-r-2.json").write_text("{")
+    # What is of no use, or has a value that is, is left out.
+    for n, wrong in enumerate([{"at_ns": "soon"}, {"at_ns": 2**70}, {"topics": [{"weight": "much"}]}]):
+        (tmp_path / "facts" / f"hub-r-{n + 3}.json").write_text(json.dumps({**head, **wrong}))
+    strange = {"run": 7, "wall_offset_ns": 2**63 - 1, "topics": [{"topic": ["c"]}], "at_ns": 9}
+    (tmp_path / "facts" / "hub-r-9.json").write_text(json.dumps({**head, **strange}))
     found = bronze.facts(spark, tmp_path)
     assert found is not None
-    rows = plain(found)
+    rows = [row for row in plain(found) if row["at_ns"] == 7]
+    (odd,) = plain(found.filter("at_ns <> 7"))
+    assert [odd[name] for name in ("at_ns", "run", "wall_offset_ns", "topic")] == [9, None, None, None]
     assert [(row["topic"], row["client"], row["client_share"]) for row in rows] == [
         ("a", "p", 0.25),
         ("a", "q", None),
         ("b", None, None),
     ]
-    assert {(row["output"], row["weight"], row["topic_share"]) for row in rows} == {
-        ("mtep", 2.0, 0.5),
-        ("mtep", 1.0, None),
+    assert {(row["output"], row["weight"], row["topic_share"], row["guarded"]) for row in rows} == {
+        ("mtep", 2.0, 0.5, True),
+        ("mtep", 1.0, None, None),
+    }
+    assert {(row["client"], row["flow_share"], row["fragment_bytes"]) for row in rows} == {
+        ("p", 0.125, 9),
+        ("q", None, 9),
+        (None, None, 9),
     }

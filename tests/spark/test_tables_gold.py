@@ -38,10 +38,14 @@ ROWS: list[dict[str, Any]] = [
     # Pulse: no bound. After 20, and after 130.
     seen(2_030, ingress=2_031, selected=2_045, egress=2_050, sequence=0, **PULSE),
     seen(4_000, ingress=4_001, selected=4_056, egress=4_130, sequence=1, outcome="late", **PULSE),
+    # Dropped for its age when it had been chosen: it missed its deadline as well.
+    seen(8_000, ingress=8_001, selected=8_300, sequence=2, outcome="expired", **PULSE),
     # A flooder that nobody listens to, and messages that were too old when their turn came.
     seen(6_000, ingress=6_010, sequence=0, topic="noise", publisher="flooder", outcome="policed", **NOBODY),
     seen(7_000, ingress=7_010, sequence=1, topic="noise", publisher="flooder", outcome="policed", **NOBODY),
     seen(6_500, ingress=6_510, selected=6_900, sequence=9, topic="pulse", outcome="expired", **NOBODY),
+    # Chosen after the violation at 4,050 to go on over a link.
+    seen(4_000, ingress=4_002, selected=4_053, egress=4_060, node="hub->leaf", topic="image", **NOBODY),
     # Chosen after the violation at 2,040 in another broker: no neighbour of it.
     seen(2_000, ingress=2_020, selected=2_041, egress=2_043, node="elsewhere", topic="image"),
 ]
@@ -84,7 +88,8 @@ def test_every_delivery_is_held_against_its_bound_and_deadline(inputs: Inputs) -
         "verdict": "violated",
     }
     pulse = audit["pulse"]
-    assert (pulse["deliveries"], pulse["with_bound"], pulse["misses"], pulse["verdict"]) == (2, 0, 1, "held")
+    assert (pulse["deliveries"], pulse["with_bound"], pulse["misses"], pulse["lost"]) == (3, 0, 2, 1)
+    assert pulse["verdict"] == "no bound"
     assert (pulse["largest_ns"], pulse["bound_ns"], pulse["largest_ratio"]) == (130, None, None)
 
 
@@ -101,8 +106,8 @@ def test_violations_are_listed_with_where_their_time_went(inputs: Inputs) -> Non
     assert listed.keys() == {1, 3}
     # Chosen at 2,040, the next one at 2,045: 5 of service, and 7 until it was sent on.
     assert [listed[1][part] for part in parts] == [10, 30, 5, 7, None]
-    # Chosen at 4,050, the next one at 4,056, sent on at 4,067, received at 4,075.
-    assert [listed[3][part] for part in parts] == [12, 38, 6, 11, 8]
+    # Chosen at 4,050, the next one at 4,053, sent on at 4,067, received at 4,075.
+    assert [listed[3][part] for part in parts] == [12, 38, 3, 14, 8]
     assert [(row["observed_ns"], row["over_ns"]) for row in (listed[1], listed[3])] == [(52, 2), (75, 25)]
     assert (listed[3]["t_sent_ns"], listed[3]["wall_ns"], listed[3]["node"]) == (4_000, 14_000, "hub")
     for row in listed.values():
@@ -117,9 +122,9 @@ def test_earnings_are_prices_in_time_less_penalties(inputs: Inputs) -> None:
     assert (alarm["ideal"], alarm["valid"], alarm["missed"], alarm["success_rate"]) == (5, 3, 2, 0.6)
     assert (alarm["price_sum"], alarm["penalty_sum"], alarm["earning"]) == (6.0, 2.0, 4.0)
     assert (alarm["ideal_earning"], alarm["policy"], alarm["node"]) == (10.0, "mtep", "hub")
-    # One of two in time, and no penalty was asked.
+    # One of three in time, and no penalty was asked.
     pulse = earnings["pulse"]
-    assert (pulse["earning"], pulse["ideal_earning"], pulse["success_rate"]) == (0.5, 1.0, 0.5)
+    assert (pulse["earning"], pulse["ideal_earning"], pulse["success_rate"]) == (0.5, 1.5, 1 / 3)
 
 
 def test_without_facts_the_policy_is_unknown(inputs: Inputs) -> None:
@@ -134,6 +139,7 @@ def test_losses_are_counted_by_reason(inputs: Inputs) -> None:
         ("alarm", "overflow", "nurse"): 1,
         ("noise", "policed", None): 2,
         ("pulse", "expired", None): 1,
+        ("pulse", "expired", "nurse"): 1,
     }
     noise = found["noise", "policed", None]
     assert (noise["publisher"], noise["first_ns"], noise["last_ns"]) == ("flooder", 6_000, 7_000)

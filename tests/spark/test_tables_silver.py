@@ -32,6 +32,13 @@ def cases() -> dict[str, list[dict[str, Any]]]:
         "late at its subscriber": [once, at_subscriber(100, 161)],
         "two subscriptions": [once, second, at_subscriber(100, 155), at_subscriber(100, 157, subscription=2)],
         "without numbers": [once, second, *[at_subscriber(100, at, subscription=None) for at in (155, 157)]],
+        # Of version 1: one client, two subscriptions, and nothing that tells them apart.
+        "two of version 1": [
+            seen(100, ingress=110, selected=130, egress=at, subscription=None) for at in (150, 160)
+        ],
+        "lost in two places": [
+            seen(100, ingress=110, node=node, outcome="policed", **lost) for node in ("a", "a", "b", "b")
+        ],
         "by its subscriber alone": [at_subscriber(100, 155)],
         "two brokers": [
             seen(100, ingress=110, selected=130, egress=135, node="first"),
@@ -64,7 +71,7 @@ def found(spark: SparkSession) -> tuple[dict[str, list[dict[str, Any]]], silver.
 
 def test_each_delivery_is_one_row(found: tuple[dict[str, list[dict[str, Any]]], silver.Silver]) -> None:
     counts = {topic: len(rows) for topic, rows in found[0].items()}
-    several = {"two subscriptions": 2, "without numbers": 2, "two in flight": 3}
+    several = {"two subscriptions": 2, "without numbers": 2, "two in flight": 3, "lost in two places": 2}
     assert counts == dict.fromkeys(cases(), 1) | several
 
 
@@ -84,6 +91,10 @@ def test_times_and_parts_are_those_of_all_places(
     (two,) = by_topic["two brokers"]
     assert [two[part] for part in PARTS] == [20, 21, 9, 8]
     assert (two["latency_ns"], two["hops"], two["node"]) == (58, 2, "second")
+    # Two at one place count once: 20 in its queue, and 30 until the later one was sent.
+    (unnumbered,) = by_topic["two of version 1"]
+    assert [unnumbered[part] for part in PARTS] == [10, 20, 30, None]
+    assert (unnumbered["latency_ns"], unnumbered["records"]) == (60, 2)
     (alone,) = by_topic["by its subscriber alone"]
     assert (alone["latency_ns"], alone["node"], alone["t_ingress_ns"], alone["hops"]) == (55, None, None, 1)
 
@@ -108,6 +119,7 @@ def test_two_subscriptions_of_one_client_are_two_deliveries(
 def test_what_was_lost_before_it_was_matched_has_no_subscriber(
     found: tuple[dict[str, list[dict[str, Any]]], silver.Silver],
 ) -> None:
+    assert sorted(row["node"] for row in found[0]["lost in two places"]) == ["a", "b"]
     for topic in ("policed", "expired"):
         (lost,) = found[0][topic]
         assert (lost["outcome"], lost["subscriber"], lost["latency_ns"]) == (topic, None, None)
@@ -120,7 +132,7 @@ def test_every_row_is_of_a_delivery_or_a_copy_or_a_duplicate(
     used = {topic: sum(row["records"] for row in rows) for topic, rows in by_topic.items()}
     duplicates = Counter(row["topic"] for row in plain(made.duplicates))
     copies = Counter(row["topic"] for row in plain(made.hops.filter(silver.is_copy())))
-    assert duplicates == {"read three times": 2, "without names": 1}
+    assert duplicates == {"read three times": 2, "without names": 1, "lost in two places": 2}
     assert copies == {"on a link": 1}
     assert {topic: used[topic] + duplicates[topic] + copies[topic] for topic in used} == {
         topic: len(rows) for topic, rows in cases().items()

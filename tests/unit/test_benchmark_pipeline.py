@@ -20,7 +20,7 @@ def figures() -> Figures:
     """Spark takes 4 s or 6 s where DuckDB takes 1 s; one table is too slow for DuckDB at the larger size."""
     took = []
     for rows in (MILLION, 20 * MILLION):
-        for table in ("deliveries", "hops", *GOLD):
+        for table in ("deliveries", *GOLD):
             took.append(Took(SPARK, table, rows, 6.0 if table == "losses" else 4.0))
             if table != "arrival_envelope" or rows == MILLION:
                 took.append(Took(DUCKDB, table, rows, 1.0))

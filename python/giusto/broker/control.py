@@ -90,7 +90,7 @@ class Control:
             self.guarded,
             desk,
             self.leaving,
-            Learning(plane, self.registry, self.guarded, desk, config, clock, node),
+            Learning(plane, self.registry, self.guarded, desk, config, clock, node, run),
             config,
             self._about,
             clock,

@@ -27,7 +27,8 @@ def facts_of(registry: Registry, guarded: Collection[str], config: BrokerConfig)
     for is_guarded in (True, False):
         kind = [_allotment(one, config.input) for one in topics if (one.name in guarded) == is_guarded]
         told += ({**fact, "guarded": is_guarded} for fact in allotted(config.input, kind))
-    return {"input": config.input, "output": config.output, "topics": told}
+    policies = {"input": config.input, "output": config.output}
+    return {**policies, "fragment_bytes": config.fragment_bytes, "topics": told}
 
 
 def _allotment(topic: Topic, policy: str) -> Allotment:

@@ -1,7 +1,7 @@
 """What a broker makes of what was measured: a model is taken up only if every promise holds with it.
 
-Costs are raised, never lowered: the largest that was seen is no bound. Which kinds are applied at all, and
-not only reported, is configured.
+Costs are raised, never lowered: the largest that was seen is no bound. A model of nothing takes back what the
+ones before it changed. Whose models count, and which kinds are applied and not only reported, is configured.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Learning:
         config: BrokerConfig,
         clock: Callable[[], int],
         node: str = "",
+        run: str = "",
     ) -> None:
         self._plane = plane
         self._registry = registry
@@ -58,7 +59,9 @@ class Learning:
         self._tolerance_ns = config.tolerance_ns
         self._clock = clock
         self._node = node
+        self._run = run
         self._costs = guarded.book.setting.costs
+        self._link_out = guarded.book.setting.link_out
         self._factor = Fraction(1)
         self._verdicts: dict[tuple[str, str], ModelVerdict] = {}
 
@@ -67,34 +70,53 @@ class Learning:
         """On the newest model of each subject, the newest last."""
         return list(self._verdicts.values())
 
-    def learn(self, model: Model) -> ModelVerdict:
-        """Decide about a model, and do what was decided."""
+    def learn(self, model: Model, source: str) -> ModelVerdict:
+        """Decide about a model that a client came with, and do what was decided."""
+        unheard = self._unheard(model, source)
+        if unheard is not None:
+            return self._verdict(model, ("kept", unheard))
         match model:
             case QuantumModel():
-                decision, reason = self._quantum(model)
+                decision = self._quantum(model)
             case EnvelopeModel():
-                decision, reason = self._envelope(model)
+                decision = self._envelope(model)
             case LinkModel():
-                decision, reason = self._link(model)
-        verdict = ModelVerdict(
-            kind=kind_of(model),
-            subject=model.subject,
-            decision=decision,
-            reason=reason,
-            at_ns=self._clock(),
+                decision = self._link(model)
+        verdict = self._verdict(model, decision)
+        self._remember(verdict)
+        return verdict
+
+    def _unheard(self, model: Model, source: str) -> str | None:
+        """Why a model is not looked at, if it is not."""
+        if not self._modes.listen:
+            return "this broker does not take up models, see models.listen"
+        if not self._modes.trusts(source):
+            return f"models of {source} do not count, see models.sources"
+        if self._node and model.run != self._run:
+            return "it is of another run"
+        return None
+
+    def _verdict(self, model: Model, decision: Decision) -> ModelVerdict:
+        decided, reason = decision
+        return ModelVerdict(
+            kind=kind_of(model), subject=model.subject, decision=decided, reason=reason, at_ns=self._clock()
         )
+
+    def _remember(self, verdict: ModelVerdict) -> None:
+        decision = verdict.decision
         _log.log(logging.INFO if decision in ("applied", "kept") else logging.WARNING, "%s", verdict)
         self._verdicts.pop((verdict.kind, verdict.subject), None)
         self._verdicts[verdict.kind, verdict.subject] = verdict
         while len(self._verdicts) > KEPT_MAX:
             del self._verdicts[next(iter(self._verdicts))]
-        return verdict
 
     # --- what serving costs
 
     def _quantum(self, model: QuantumModel) -> Decision:
         if self._node and model.node != self._node:
             return "kept", f"this is {self._node}"
+        if not model.costs:
+            return self._forget_quanta()
         known = [
             Served(one.size_bytes, one.fan_out, one.p99_ns) for one in model.costs if one.count >= ENOUGH
         ]
@@ -112,11 +134,22 @@ class Learning:
             self._factor = factor
         return decision
 
+    def _forget_quanta(self) -> Decision:
+        if self._factor == 1:
+            return "kept", "the costs are those of the start"
+        setting = replace(self._guarded.book.setting, costs=self._costs)
+        decision = self._price(setting, self._modes.quantum, "the costs are those of the start again")
+        if decision[0] == "applied":
+            self._factor = Fraction(1)
+        return decision
+
     # --- how long links take
 
     def _link(self, model: LinkModel) -> Decision:
         if self._node and model.source != self._node:
             return "kept", f"it does not begin at {self._node}"
+        if not model.count:
+            return self._forget_links()
         if not self._registry.has_name(model.target):
             return "kept", f"nobody is connected as {model.target}"
         setting = self._guarded.book.setting
@@ -127,6 +160,13 @@ class Learning:
         reason = f"{seen}, only {milliseconds(limit_ns)} is reckoned with: see guarantee.link_delay_out"
         link_out = replace(setting.link_out, delay_ns=model.largest_ns)
         return self._price(replace(setting, link_out=link_out), self._modes.link, reason)
+
+    def _forget_links(self) -> Decision:
+        setting = self._guarded.book.setting
+        if setting.link_out == self._link_out:
+            return "kept", "links are as configured"
+        as_configured = replace(setting, link_out=self._link_out)
+        return self._price(as_configured, self._modes.link, "links are as configured again")
 
     def _price(self, setting: Setting, mode: str, reason: str) -> Decision:
         """Whether all promises hold under another setting; it counts from now on if it may."""

@@ -248,7 +248,7 @@ class Requests:
         return explained(request.id, request.topic, self._guarded)
 
     def learn(self, client: Client, request: Learn) -> Learned:
-        return Learned(id=request.id, verdict=self._learning.learn(request.model))
+        return Learned(id=request.id, verdict=self._learning.learn(request.model, client.name))
 
     def _tell_names(self, client: Client, topics: list[Topic]) -> None:
         for notice in self._registry.names_for(client, topics):

@@ -203,13 +203,15 @@ def serve_control(
             control.report_losses()
             control.tend()
             losses_at = now + LOSSES_EVERY_NS
-            if now >= facts_at or control.registry.extent != extent:
+            if now >= facts_at:
                 state_facts(control)
                 facts_at, extent = now + FACTS_EVERY_NS, control.registry.extent
         if now >= forget_at:
             control.forget_vacant()
             forget_at = now + FORGET_EVERY_NS
         control.turn(max(0, min(losses_at, forget_at) - now) if busy else max(0, forget_at - now))
+    if control.registry.extent != extent:
+        state_facts(control)
 
 
 Attend: TypeAlias = Callable[[Broker], AbstractContextManager[object]]

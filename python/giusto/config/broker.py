@@ -13,6 +13,8 @@ from giusto.protocol import ShareTerms
 from giusto.trace.options import Options
 
 PORT = 7447
+STEWARD = "$steward"
+"""How the names of clients begin that are a part of the broker's process."""
 
 SHARES_READ = {
     "twrr": ("weight",),
@@ -81,9 +83,18 @@ class Models:
     """Which models are taken up, if every promise holds with them, and not only reported."""
 
     listen: bool = False
+    sources: tuple[str, ...] = ()
     quantum: str = "raise"
     envelope: str = "report"
     link: str = "report"
+
+    def trusts(self, source: str) -> bool:
+        """Whether models of a client count; a name stands also for those that begin with it and a dash.
+
+        The steward has looked at whose they are that it hands over.
+        """
+        is_named = any(source == name or source.startswith(f"{name}-") for name in self.sources)
+        return not self.sources or is_named or source.startswith(f"{STEWARD}/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

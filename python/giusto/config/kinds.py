@@ -144,6 +144,15 @@ def patterns(value: object, path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def names(value: object, path: str) -> tuple[str, ...]:
+    """Names of clients: one or several."""
+    found = _several(value)
+    for place, each in enumerate(found):
+        if not isinstance(each, str) or not each:
+            raise InvalidInput(f"{path}[{place}]", each, "the name of a client, such as auditor")
+    return tuple(dict.fromkeys(str(each) for each in found))
+
+
 def bandwidth(value: object, path: str) -> int:
     """Bits per second: "1Gbit/s" or a whole number."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value

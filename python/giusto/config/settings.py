@@ -90,6 +90,7 @@ MTEP = {
 }
 MODELS = {
     "listen": Setting(kinds.flag, "take up what is published on `$giusto/model/…`"),
+    "sources": Setting(kinds.names, 'clients whose models count, such as ["$pipeline"]; none: all'),
     "quantum": Setting(
         kinds.choice("raise", "report"),
         "what serving took: raise the costs that bounds rest on, or only report",

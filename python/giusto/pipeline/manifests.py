@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from giusto.pipeline.tables.files import whole
 from giusto.pipeline.verdict import summed
 
 FOLDER = "manifest"
@@ -16,7 +17,7 @@ def dropped(records: Path) -> dict[str, int]:
     """Rows by reason: `ring`, `disk`, `sampling` were never written; `age`, `size` were, and are gone."""
     entries = [entry for path in sorted((records / FOLDER).glob("*.jsonl")) for entry in lines(path)]
     lost = [each for each in entries if each.get("event") in ("dropped", "removed")]
-    return summed((str(each.get("reason")), int(each.get("rows") or 0)) for each in lost)
+    return summed((str(each.get("reason")), whole(each.get("rows")) or 0) for each in lost)
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:

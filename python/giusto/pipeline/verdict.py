@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-HELD, VIOLATED, UNCERTAIN, NONE = "held", "violated", "uncertain", "no contracts"
+HELD, VIOLATED, UNCERTAIN, UNPROMISED = "held", "violated", "uncertain", "no promises"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The first thing to read; everything else is in the tables.
 
-    `records` is every row of every file that could be read: it is `used` + `duplicates` + the rows in
-    `quarantined`, by reason. `quarantined_files` are files that were left out as a whole, by reason.
+    `with_bound` is how many deliveries a bound was granted for. `records` is every row of every file that
+    could be read: it is `used` + `duplicates` + the rows in `quarantined`, by reason. `quarantined_files`
+    are files that were left out as a whole, by reason.
     `dropped` is what never reached a file, as the writers of the records say. Of a stream, `pending` rows
     are used already, but of slices that have not ended; `state_bytes` is what it keeps to go on.
     """
@@ -33,6 +34,7 @@ class Verdict:
     quarantined_files: dict[str, int]
     duplicates: int
     dropped: dict[str, int]
+    with_bound: int = 0
     pending: int = 0
     state_bytes: int = 0
     started: str = ""
@@ -41,7 +43,7 @@ class Verdict:
     verdict: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "verdict", word(self.contracts, self.violations, self.uncertain))
+        object.__setattr__(self, "verdict", word(self.with_bound, self.violations, self.uncertain))
 
     @property
     def held(self) -> bool:
@@ -58,12 +60,12 @@ class Verdict:
         return cls(**{name: value for name, value in kept.items() if name != "verdict"})
 
 
-def word(contracts: int, violations: int, uncertain: int) -> str:
-    """The verdict in a word."""
+def word(with_bound: int, violations: int, uncertain: int) -> str:
+    """The verdict in a word; where no delivery had a bound, none can have held."""
     if violations:
         return VIOLATED
-    if not contracts:
-        return NONE
+    if not with_bound:
+        return UNPROMISED
     return UNCERTAIN if uncertain else HELD
 
 
@@ -94,6 +96,7 @@ def judged(
         runs=sorted({run for run in runs if run is not None}),
         deliveries=deliveries,
         contracts=len(rows),
+        with_bound=sum(row["with_bound"] for row in rows),
         violations=sum(row["violations"] for row in rows),
         uncertain=sum(row["uncertain"] for row in rows),
         misses=sum(row["misses"] for row in rows),

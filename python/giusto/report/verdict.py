@@ -23,7 +23,7 @@ def kind(found: Mapping[str, Any]) -> str:
         return "violated"
     if found.get("uncertain"):
         return "uncertain"
-    return "unpromised" if found.get("largest_ratio") is None else "held"
+    return "held" if found.get("with_bound") or found.get("largest_ratio") is not None else "unpromised"
 
 
 def sentence(found: Mapping[str, Any]) -> str:
@@ -75,18 +75,27 @@ def banner(found: Mapping[str, Any]) -> Markup:
     """The top of the page."""
     said = kind(found)
     sign = element("span", SIGNS[said], class_="sign", aria_hidden="true")
-    waiting = Markup()
-    if found.get("complete") is False:
-        waiting = paragraph("The pipeline is still running: this is what it had seen so far.", class_="more")
     return element(
         "section",
         element("h1", sign, WORDS[said], "."),
         paragraph(sentence(found), class_="sentence"),
-        waiting,
+        *(paragraph(words, class_="more") for words in provisos(found)),
         tiles(found),
         class_=f"verdict {said}",
         id="verdict",
     )
+
+
+def provisos(found: Mapping[str, Any]) -> list[str]:
+    """What may still change, and what a stream had to leave out."""
+    words = []
+    if found.get("pending"):
+        records = counted(found["pending"], "record")
+        words.append(f"A stream is behind this: {records} of time that has not ended may still be joined.")
+    if found.get("complete") is False:
+        late = counted((found.get("quarantined") or {}).get("late") or 0, "record")
+        words.append(f"{late} came too late for the stream and were left out: run with --once to have them.")
+    return words
 
 
 def tiles(found: Mapping[str, Any]) -> Markup:

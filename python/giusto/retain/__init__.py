@@ -8,6 +8,8 @@
     cursors     how far each query has read, kept over a restart
     covering    whether one pattern covers all that another does
     staging     what a sink has written and not yet published
+    staged      whether such rows can be published
+    journal     which epochs of which query went out
     requests    what is asked of whoever keeps a log, and what is answered
 
 Nothing here knows of brokers or of Spark. Arrow is imported when it is needed.

@@ -15,6 +15,8 @@ PREFIX = struct.Struct("<II")
 FACTS = struct.Struct("<Iqqq")
 HEADER_BYTES = PREFIX.size + FACTS.size
 BODY_BYTES_MAX = 2**30
+ROW_BYTES_LEAST = 49
+"""What any row takes in a body: four integers of 8 bytes, one of 1, and four ends of 4 bytes."""
 
 
 class Header(NamedTuple):

@@ -6,9 +6,11 @@ import json
 import os
 from pathlib import Path
 
-from giusto.errors import NotRetained
+from giusto.errors import InvalidInput, NotRetained
 
 FILE = "cursors.json"
+QUERIES_MAX = 1_000
+NAME_MAX = 200
 
 
 class Cursors:
@@ -30,6 +32,10 @@ class Cursors:
 
     def move(self, query: str, position: int, wall_ns: int) -> None:
         """A query has done with all before `position`; a cursor never goes back."""
+        require_name(query)
+        if query not in self._positions and len(self._positions) >= QUERIES_MAX:
+            expected = f"at most {QUERIES_MAX} queries; those that were not heard of for a week are forgotten"
+            raise InvalidInput("query", query, expected)
         self._positions[query] = max(position, self._positions.get(query, 0))
         self._seen_ns[query] = wall_ns
         self._save()
@@ -59,6 +65,12 @@ class Cursors:
             for query, position in self._positions.items()
         }
         replace(self._path, json.dumps(whole))
+
+
+def require_name(query: str) -> None:
+    """Refuse what cannot be the name of a query."""
+    if not 0 < len(query) <= NAME_MAX:
+        raise InvalidInput("query", f"{len(query)} characters", f"a name of 1 to {NAME_MAX} characters")
 
 
 def replace(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
 """A bounded log of rows: what is kept, for how long, and what a reader gets for a range of positions.
 
-Positions count rows from 0 and are never used twice. A row is there when the system has its bytes: it
-survives the end of the process at once, a loss of power after the next `sync`.
+Positions count rows from 0. A row is there when the system has its bytes: it survives the end of the process
+at once, a loss of power after the next `sync`. What is damaged leaves a hole: no other row gets its position.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -49,10 +50,11 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Rows of a range, and where to go on: behind the last row that was looked at."""
+    """Rows of a range, where to go on: behind the last row that was looked at, and how many are damaged."""
 
     batches: list[pa.RecordBatch]
     next: int
+    damaged: int = 0
 
 
 @dataclass(slots=True)
@@ -61,7 +63,6 @@ class Losses:
 
     disk: int = 0
     cut_bytes: int = 0
-    broken_segments: int = 0
 
 
 class Log:
@@ -99,25 +100,52 @@ class Log:
             return sum(one.bytes for one in self._segments)
 
     def fetch(
-        self, start: int, end: int, choice: Choice = EVERYTHING, most_bytes: int = SCAN_BYTES
+        self,
+        start: int,
+        end: int,
+        choice: Choice = EVERYTHING,
+        most_bytes: int = SCAN_BYTES,
+        *,
+        skips_damage: bool = False,
     ) -> Fetched:
         """The chosen rows from `start` up to, not including, `end`; not all of them if these are many.
 
-        Raises `NotRetained` for positions that are gone or not there yet.
+        Raises `NotRetained` for positions that are gone or not there yet, and for those that are damaged
+        unless it is told to go on without them.
         """
         batches: list[pa.RecordBatch] = []
-        found_bytes = scanned_bytes = 0
+        found_bytes = scanned_bytes = damaged = 0
         at = start
         for place in self._places(start, end):
             if scanned_bytes and (found_bytes >= most_bytes or scanned_bytes >= SCAN_BYTES):
-                break
-            rows = choice.of(_slice(place, at, end))
-            if rows.num_rows:
-                batches.append(rows)
-            found_bytes += rows.nbytes
+                return Fetched(batches, at, damaged)
+            rows = self._readable(place, at, end, skips_damage)
+            until = min(place.end, end)
+            damaged += until - at - (0 if rows is None else rows.num_rows)
+            if rows is not None:
+                chosen = choice.of(rows)
+                batches += [chosen] if chosen.num_rows else []
+                found_bytes += chosen.nbytes
             scanned_bytes += place.size
-            at = min(place.end, end)
-        return Fetched(batches, at)
+            at = until
+        if at < end and not skips_damage:
+            raise self._damaged(at, end)
+        return Fetched(batches, end, damaged + end - at)
+
+    def _readable(self, place: Place, at: int, end: int, skips_damage: bool) -> pa.RecordBatch | None:
+        """The rows of a block; none, or an exception, if they are damaged or those before it are."""
+        if at < place.first and not skips_damage:
+            raise self._damaged(at, place.first)
+        try:
+            return _slice(place, max(at, place.first), end)
+        except NotRetained:
+            if not skips_damage:
+                raise
+            return None
+
+    def _damaged(self, start: int, end: int) -> NotRetained:
+        problem = f"positions {start} to {end - 1} were damaged"
+        return NotRetained(self.pattern, f"{problem}; failOnDataLoss=false goes on without them")
 
     def _places(self, start: int, end: int) -> Iterator[Place]:
         with self._lock:
@@ -227,23 +255,24 @@ class Log:
         self.losses.cut_bytes = opened[-1].cut_bytes
         if self.losses.cut_bytes:
             _log.warning(
-                "%s: %d bytes of a block that was not whole are cut off", self.pattern, self.losses.cut_bytes
+                "%s: %d bytes behind the last whole block are put aside", self.pattern, self.losses.cut_bytes
             )
-        return self._connected(opened)
+        for one, following in pairwise(opened):
+            one.limit(following.first)
+        return self._with_room(opened)
 
-    def _connected(self, opened: Sequence[Segment]) -> list[Segment]:
-        """The last segments that follow each other; what lies before a gap cannot be read past it."""
-        start = len(opened) - 1
-        while start and opened[start - 1].end == opened[start].first:
-            start -= 1
-        self.losses.broken_segments = start
-        for one in opened[:start]:
-            one.put_aside()
-        if start:
-            _log.error(
-                "%s: rows before position %d are damaged and put aside", self.pattern, opened[start].first
-            )
-        return list(opened[start:])
+    def _with_room(self, opened: list[Segment]) -> list[Segment]:
+        """Begin another segment if somebody may know positions that are not there any more."""
+        last = opened[-1]
+        next = max([last.known_end, *self.cursors.positions.values()])
+        if next == last.end:
+            return opened
+        _log.error("%s: rows from position %d on are damaged or gone", self.pattern, last.end)
+        fresh = Segment(self.folder / segment.file_name(next), next)
+        if last.bytes:
+            return [*opened, fresh]
+        last.remove()
+        return [*opened[:-1], fresh]
 
 
 def _slice(place: Place, start: int, end: int) -> pa.RecordBatch:

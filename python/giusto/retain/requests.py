@@ -16,6 +16,8 @@ LOG = "$giusto/log/"
 SINK = "$giusto/sink/"
 RECORDS = "$giusto/records/"
 BESIDE = "$giusto/beside/"
+BATCH = "batch "
+"""How the name of a query begins that has one epoch only."""
 PART_BYTES = 1_000_000
 """Of a reply: within the size that a message has unless it is offered with another."""
 
@@ -47,7 +49,10 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Fetch(msgspec.Struct, frozen=True):
-    """Rows of a log from `start` up to `end`, or as many as are worth one answer."""
+    """Rows of a log from `start` up to `end`, or as many as are worth one answer.
+
+    `query` is whoever will commit what it has done with; `skips_damage` goes on without what cannot be read.
+    """
 
     log: str
     start: int
@@ -55,14 +60,20 @@ class Fetch(msgspec.Struct, frozen=True):
     pattern: str | None = None
     filter: str | None = None
     skip: int = 0
+    query: str | None = None
+    skips_damage: bool = False
 
 
 class Part(msgspec.Struct, frozen=True):
-    """`body` is a part of `size` bytes; rows from `next` on are still to be asked for."""
+    """`body` is a part of `size` bytes; rows from `next` on are still to be asked for.
+
+    `damaged` rows before that could not be read.
+    """
 
     next: int
     size: int
     body: bytes
+    damaged: int = 0
 
 
 class Commit(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""One file of a log: blocks one after the other; what a crash left half written is cut off."""
+"""One file of a log: blocks one after the other; what lies behind the last whole block is put aside."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class Place(NamedTuple):
 
 
 class Segment:
-    """Rows from `first` up to `end`. The last segment of a log is read whole when it is opened."""
+    """Rows from `first` up to `end`. The last segment of a log is read whole when it is opened.
+
+    `known_end` is behind all rows that may have been in it, also behind those that are damaged.
+    """
 
     def __init__(self, path: Path, first: int, *, is_last: bool = False) -> None:
         self.path, self.first = path, first
@@ -49,6 +52,7 @@ class Segment:
         self._stops, self._ends = array("q"), array("q")
         self._handle = Handle(path)
         self.bytes = self._scan(check=is_last)
+        self.known_end = self.end
         if is_last:
             self._cut()
 
@@ -82,31 +86,44 @@ class Segment:
         """Have the disk keep what was written."""
         os.fsync(self._handle.number)
 
-    def put_aside(self) -> None:
-        """Keep the file under another name, out of the log."""
-        self.path.rename(self.path.with_suffix(ASIDE))
+    def limit(self, end: int) -> None:
+        """Leave out blocks behind `end`: what they say of their positions cannot be true."""
+        while self._ends and self._ends[-1] > end:
+            self._ends.pop()
+            self._stops.pop()
 
     def remove(self) -> None:
         """Take the file away; whoever reads in it now can go on."""
         self.path.unlink(missing_ok=True)
 
     def _scan(self, *, check: bool) -> int:
-        """Find the blocks; the bytes that they take together."""
-        size, offset = os.fstat(self._handle.number).st_size, 0
+        """Find the blocks; the bytes that they take together, with `check` up to the last that is whole.
+
+        A damaged block before that stays: it is found by its header, and whoever reads it is told.
+        """
+        size, offset, whole = os.fstat(self._handle.number).st_size, 0, 0
         while offset < size:
             head = block.header(os.pread(self._handle.number, block.HEADER_BYTES, offset))
             if head is None or head.first != self.end or offset + whole_bytes(head) > size:
                 break
-            if check and block.body(os.pread(self._handle.number, whole_bytes(head), offset)) is None:
-                break
+            if not check or block.body(os.pread(self._handle.number, whole_bytes(head), offset)) is not None:
+                whole = len(self._ends) + 1
             offset += whole_bytes(head)
             self._note(offset, head.end, head.kept_ns)
-        return offset
+        del self._stops[whole:], self._ends[whole:]
+        return self._stops[-1] if whole else 0
 
     def _cut(self) -> None:
+        """Take off what is not whole, and keep it beside the log."""
         self.cut_bytes = os.fstat(self._handle.number).st_size - self.bytes
-        if self.cut_bytes:
-            os.ftruncate(self._handle.number, self.bytes)
+        if not self.cut_bytes:
+            return
+        self.known_end = self.end + self.cut_bytes // block.ROW_BYTES_LEAST
+        with self.path.with_suffix(ASIDE).open("ab") as aside:
+            aside.write(os.pread(self._handle.number, self.cut_bytes, self.bytes))
+            aside.flush()
+            os.fsync(aside.fileno())
+        os.ftruncate(self._handle.number, self.bytes)
 
     def _note(self, stop: int, end: int, kept_ns: int) -> None:
         # Others may read meanwhile: a block is there when its end is.

@@ -1,24 +1,25 @@
-"""What a sink has written and not yet published, and which epochs of which query went out.
+"""What a sink has written and not yet published, and what is to go out when an epoch is committed.
 
 Tasks stage rows under ids that nobody else has. The query's driver then commits the ids of one epoch, and
 the journal of the query says so before the first row goes out. Whoever commits an epoch again gets the rest
-of what was journalled, which is nothing unless publishing failed: so no row goes out twice.
+of what was journalled, which is nothing unless publishing failed: so no row goes out twice. An epoch of
+which nothing went out may be replaced by another attempt.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import os
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.errors import InvalidInput, NotRetained, TooLarge
-from giusto.retain import columns
-from giusto.retain.cursors import replace as replace_file
+from giusto.retain import staged
+from giusto.retain.cursors import require_name
+from giusto.retain.journal import Epoch, Journals
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,36 +31,30 @@ EXPIRE_NS = 3_600 * 1_000_000_000
 _ID = re.compile(r"[0-9a-f]{32}-\d{6}")
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """The last epoch of a query: what belongs to it, and how many of its rows went out."""
-
-    query: str
-    epoch: int
-    ids: list[str]
-    published: int = 0
-    is_done: bool = False
-
-
 class Staging:
     """Staged rows and journals, in a folder."""
 
     def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
-        self._staged, self._journals = folder / "staged", folder / "epochs"
+        self._staged = folder / "staged"
         self._max_bytes = max_bytes
-        for one in (self._staged, self._journals):
-            one.mkdir(parents=True, exist_ok=True)
+        self._staged.mkdir(parents=True, exist_ok=True)
+        self._journals = Journals(folder / "epochs")
 
     def stage(self, id: str, body: bytes) -> None:
         """Keep rows, as an Arrow stream, under an id of one task and the number of the part."""
         if not _ID.fullmatch(id):
             raise InvalidInput("id", id, "32 hexadecimal digits and the number of the part")
-        staged = self.bytes
-        if staged + len(body) > self._max_bytes:
-            raise TooLarge("rows staged by sinks", staged + len(body), self._max_bytes)
+        held = self.bytes
+        if held + len(body) > self._max_bytes:
+            raise TooLarge("rows staged by sinks", held + len(body), self._max_bytes)
+        staged.checked(body)
         path = self._staged / id
         beside = path.with_suffix(".tmp")
-        beside.write_bytes(body)
+        with beside.open("wb") as file:
+            file.write(body)
+            file.flush()
+            # The journal, which is on the disk, will rely on it.
+            os.fsync(file.fileno())
         beside.replace(path)
 
     @property
@@ -69,21 +64,38 @@ class Staging:
 
     def begin(self, query: str, epoch: int, ids: Sequence[str]) -> Epoch | None:
         """What is to be published for an epoch: nothing if it went out, the rest of it if a part did."""
+        require_name(query)
         last = self.last(query)
-        if last is not None and epoch <= last.epoch:
-            self.drop([id for id in ids if last.is_done or id not in last.ids])
-            return last if epoch == last.epoch and not last.is_done else None
+        if last is not None:
+            _require_next(last, epoch)
+            if epoch == last.epoch and (last.published or not set(ids) - set(last.ids)):
+                self.drop([id for id in ids if id not in last.ids])
+                return None if last.is_done else last
         missing = [id for id in ids if not _ID.fullmatch(id) or not (self._staged / id).exists()]
         if missing:
             problem = f"{len(missing)} of {len(ids)} staged parts are gone; run the epoch again"
             raise NotRetained(f"epoch {epoch} of {query}", problem)
-        return self._note(Epoch(query, epoch, list(ids)))
+        return Epoch(query, epoch, list(ids))
+
+    def journal(self, epoch: Epoch) -> Epoch:
+        """From now on the epoch goes out, also if this process dies; what it replaces is forgotten."""
+        before = self.last(epoch.query)
+        self._journals.note(epoch)
+        if before is not None:
+            self.drop([id for id in before.ids if id not in epoch.ids])
+        return epoch
+
+    def topics(self, epoch: Epoch) -> set[str]:
+        """Where the rows of an epoch go."""
+        return {
+            topic for id in epoch.ids for topic in self._part(epoch, id).column("topic").unique().to_pylist()
+        }
 
     def rows(self, epoch: Epoch) -> Iterator[pa.RecordBatch]:
         """The rows of an epoch that did not go out yet, in order."""
         skip = epoch.published
         for id in epoch.ids:
-            for batch in columns.decode((self._staged / id).read_bytes()).to_batches():
+            for batch in self._part(epoch, id).to_batches():
                 rest = batch.slice(min(skip, batch.num_rows))
                 skip -= batch.num_rows - rest.num_rows
                 if rest.num_rows:
@@ -91,27 +103,34 @@ class Staging:
 
     def went_out(self, epoch: Epoch, rows: int) -> Epoch:
         """Note that more rows were published."""
-        return self._note(replace(epoch, published=epoch.published + rows))
+        return self._journals.note(replace(epoch, published=epoch.published + rows))
 
     def finish(self, epoch: Epoch) -> None:
         """All rows of an epoch were published."""
-        self._note(replace(epoch, is_done=True, ids=[]))
+        self._journals.note(replace(epoch, is_done=True, ids=[]))
         self.drop(epoch.ids)
 
+    def put_aside(self, epoch: Epoch) -> None:
+        """An epoch cannot be published any more; the query may begin it anew."""
+        if self.last(epoch.query) == epoch:
+            self._journals.put_aside(epoch)
+
     def drop(self, ids: Sequence[str]) -> None:
-        """Forget staged rows."""
+        """Forget staged rows, unless an epoch waits for them."""
+        waited_for = self._waited_for() if ids else set()
         for id in ids:
-            if _ID.fullmatch(id):
+            if _ID.fullmatch(id) and id not in waited_for:
                 (self._staged / id).unlink(missing_ok=True)
 
     def expire(self, wall_ns: int | None = None) -> int:
         """Forget what was staged long ago and belongs to no epoch; how many parts those were."""
         wall_ns = time.time_ns() if wall_ns is None else wall_ns
-        journalled = {id for one in self.unfinished() for id in one.ids}
+        self._journals.forget(wall_ns)
+        waited_for = self._waited_for()
         old = [
             path
             for path in self._staged.iterdir()
-            if path.name not in journalled and path.stat().st_mtime_ns < wall_ns - EXPIRE_NS
+            if path.name not in waited_for and path.stat().st_mtime_ns < wall_ns - EXPIRE_NS
         ]
         for path in old:
             path.unlink(missing_ok=True)
@@ -119,23 +138,29 @@ class Staging:
 
     def last(self, query: str) -> Epoch | None:
         """The last epoch of a query."""
-        path = self._journal(query)
-        return _epoch(path) if path.exists() else None
+        return self._journals.last(query)
 
     def unfinished(self) -> list[Epoch]:
         """Epochs that were committed and did not go out whole."""
-        return [one for one in map(_epoch, self._journals.glob("*.json")) if not one.is_done]
+        return self._journals.unfinished()
 
-    def _note(self, epoch: Epoch) -> Epoch:
-        replace_file(self._journal(epoch.query), json.dumps(asdict(epoch)))
-        return epoch
+    def _waited_for(self) -> set[str]:
+        return {id for one in self.unfinished() for id in one.ids}
 
-    def _journal(self, query: str) -> Path:
-        return self._journals / f"{hashlib.sha256(query.encode()).hexdigest()[:32]}.json"
+    def _part(self, epoch: Epoch, id: str) -> pa.Table:
+        try:
+            return staged.checked((self._staged / id).read_bytes())
+        except (OSError, InvalidInput) as error:
+            problem = error.strerror if isinstance(error, OSError) else error
+            raise NotRetained(str(epoch), f"staged part {id} cannot be read: {problem}") from None
 
 
-def _epoch(path: Path) -> Epoch:
-    try:
-        return Epoch(**json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, ValueError):
-        raise NotRetained(str(path), "not the journal of a sink; remove it") from None
+def _require_next(last: Epoch, epoch: int) -> None:
+    """Spark counts one by one, and goes on when an epoch is committed: anything else is another query."""
+    if epoch == last.epoch or (last.is_done and epoch == last.epoch + 1):
+        return
+    follows = (
+        f"{last.epoch} or {last.epoch + 1}" if last.is_done else f"{last.epoch}, which did not go out whole"
+    )
+    expected = f"{follows}; give a query with another checkpoint another name, with the option query"
+    raise InvalidInput(f"epoch of {last.query}", epoch, expected)

@@ -22,7 +22,7 @@ def write_trace(
     A seed is a node of its own in the names of the files, so that runs of other seeds stay.
     """
     node, left = f"seed-{seed}", iter(batches)
-    _clear(folder, layout.prefix_of(node, scenario.name))
+    _clear(folder, scenario, node)
     options = Options(folder=str(folder), max_bytes=0)
     writer = TraceWriter(
         options, lambda: next(left, None), node=node, run=scenario.name, wall_offset=lambda: 0
@@ -33,10 +33,15 @@ def write_trace(
         write_facts(folder, facts_of(scenario, broker), 1)
 
 
-def _clear(folder: Path, prefix: str) -> None:
-    for part in (layout.RECORDS, layout.MANIFEST, layout.FACTS):
-        for path in (folder / part).glob(f"{prefix}[-.]*"):
-            path.unlink()
+def _clear(folder: Path, scenario: Scenario, node: str) -> None:
+    """Remove the files of this run. Its facts are those of all seeds, and are written again."""
+    prefix = layout.prefix_of(node, scenario.name)
+    (folder / layout.MANIFEST / layout.manifest_name(prefix)).unlink(missing_ok=True)
+    for path in (folder / layout.RECORDS).glob(f"{prefix}-*"):
+        path.unlink()
+    for broker in scenario.brokers:
+        name = layout.facts_name(layout.prefix_of(broker.name, scenario.name), 1)
+        (folder / layout.FACTS / name).unlink(missing_ok=True)
 
 
 def facts_of(scenario: Scenario, broker: Broker) -> dict[str, Any]:
@@ -49,7 +54,9 @@ def facts_of(scenario: Scenario, broker: Broker) -> dict[str, Any]:
         if (names := tuple({each.name for each in here if each.topic == topic.name}))
     ]
     seen = {"run": scenario.name, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
-    return {**seen, "input": policy, "output": None, "topics": allotted(policy, topics)}
+    quantum = None if broker.processor is None else broker.processor.fragment_bytes
+    policies = {"input": policy, "output": None, "fragment_bytes": quantum}
+    return {**seen, **policies, "topics": allotted(policy, topics)}
 
 
 def _policy(processor: Processor) -> str:

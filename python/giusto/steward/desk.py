@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from giusto.errors import NotRetained
 from giusto.retain import columns, requests
 from giusto.retain.choosing import Choice
 from giusto.retain.covering import covers
+from giusto.retain.cursors import require_name
 from giusto.retain.log import Log
 from giusto.retain.requests import Commit, Done, Fetch, Find, Head, LogIs, Part
 from giusto.steward.claim import Claim
@@ -21,6 +23,26 @@ FETCH_BYTES = 400_000
 """Rows for one answer; with the block that comes on top it stays within one part."""
 FORGET_NS = 7 * 86_400 * 1_000_000_000
 """A query that was not heard of for a week does not hold anything up."""
+READERS_MAX = 10_000
+
+
+class Readers:
+    """How far each query has fetched since the start; of many, those that fetched last."""
+
+    def __init__(self, most: int = READERS_MAX) -> None:
+        self._most = most
+        self._fetched: OrderedDict[tuple[str, str], int] = OrderedDict()
+
+    def fetched(self, log: str, query: str, position: int) -> None:
+        """A query got all before `position`."""
+        key = (log, query)
+        self._fetched[key] = max(position, self._fetched.pop(key, 0))
+        if len(self._fetched) > self._most:
+            self._fetched.popitem(last=False)
+
+    def done_with(self, log: str, query: str, position: int) -> int:
+        """What a query that says `position` can have done with: no more than it got."""
+        return min(position, self._fetched.get((log, query), 0))
 
 
 class Desk:
@@ -31,6 +53,7 @@ class Desk:
         self.remarks: list[str] = []
         self._keepers = {keeper.log.id: keeper for keeper in keepers}
         self._claim = claim
+        self._readers = Readers()
 
     def begin(self, bus: Bus) -> None:
         """Answer from now on."""
@@ -57,6 +80,8 @@ class Desk:
 
     def find(self, asked: Find) -> LogIs:
         """The log that has all topics of a pattern; of several the one with the fewest bytes."""
+        # Raises if it is no pattern.
+        _core.topic_matches(asked.pattern, "any")
         found = [one.log for one in self._keepers.values() if covers(one.log.pattern, asked.pattern)]
         if not found:
             kept = ", ".join(one.log.pattern for one in self._keepers.values()) or "nothing"
@@ -66,14 +91,23 @@ class Desk:
     def fetch(self, asked: Fetch) -> Part:
         """Rows of a log as an Arrow stream, or a part of it."""
         choice = Choice(asked.pattern, None if asked.filter is None else _core.Filter(asked.filter))
-        found = self.log(asked.log).fetch(asked.start, asked.end, choice, FETCH_BYTES)
+        found = self.log(asked.log).fetch(
+            asked.start, asked.end, choice, FETCH_BYTES, skips_damage=asked.skips_damage
+        )
+        if asked.query is not None:
+            require_name(asked.query)
+            self._readers.fetched(asked.log, asked.query, found.next)
         whole = columns.encode(found.batches, columns.fetched()) if found.batches else b""
         body = whole[asked.skip : asked.skip + requests.PART_BYTES]
-        return Part(found.next, len(whole), body)
+        return Part(found.next, len(whole), body, found.damaged)
 
     def commit(self, asked: Commit) -> Done:
-        """Move a query's cursor."""
-        self.log(asked.log).commit(asked.query, asked.position, time.time_ns())
+        """Move a query's cursor, as far as it has fetched: nobody else's word makes rows go."""
+        log = self.log(asked.log)
+        known = log.cursors.positions.get(asked.query)
+        position = self._readers.done_with(asked.log, asked.query, asked.position)
+        if position or known is not None:
+            log.commit(asked.query, max(position, known or 0), time.time_ns())
         return Done()
 
     def log(self, id: str) -> Log:

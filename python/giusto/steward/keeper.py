@@ -8,7 +8,6 @@ the broker's queue is emptied also while rows are made and written.
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -18,15 +17,14 @@ from giusto.client import Bus, Subscription
 from giusto.errors import Closed, TimedOut
 from giusto.retain import columns
 from giusto.retain.log import Log
+from giusto.steward.handover import Handover, size_of
 
 INBOX = 1 << 16
 TAKE = 8_192
-LISTS = 8
-"""Of at most `TAKE` messages, between reading and writing."""
+TAKE_BYTES = 8 * 1024 * 1024
+"""Read at once, about: as many messages as those before them let expect."""
 BLOCK_ROWS = 8_192
 BLOCK_BYTES = 400_000
-ROW_BYTES = 100
-"""What a row takes beside its payload and its attributes, about."""
 LINGER_NS = 20_000_000
 """A block waits this long for more rows: blocks of one row would take ten times the room and time."""
 PAUSE = "50ms"
@@ -41,17 +39,19 @@ class Gathering:
 
     def __init__(self) -> None:
         self.messages: list[_core.Message] = []
-        self._since_ns = 0
+        self._since_ns = self._bytes = 0
 
     def add(self, messages: Sequence[_core.Message], now_ns: int) -> None:
         """Take what came."""
         if not self.messages:
-            self._since_ns = now_ns
+            self._since_ns, self._bytes = now_ns, 0
         self.messages += messages
+        self._bytes += sum(map(size_of, messages))
 
     def is_due(self, now_ns: int) -> bool:
         """Whether it has to be written now."""
-        return bool(self.messages) and (len(self.messages) >= TAKE or not self.rest_ns(now_ns))
+        is_much = len(self.messages) >= TAKE or self._bytes >= TAKE_BYTES
+        return bool(self.messages) and (is_much or not self.rest_ns(now_ns))
 
     def rest_ns(self, now_ns: int) -> int:
         """For how long it can wait for more."""
@@ -73,7 +73,10 @@ class Keeper:
         self._synced_ns = 0
         self._lost_told = 0
         self._ending = threading.Event()
-        self._came: queue.Queue[list[_core.Message] | None] = queue.Queue(LISTS)
+        self._came = Handover()
+        self._take_count = TAKE
+        self._unwritten = 0
+        self._trouble = ""
         self._threads = [
             threading.Thread(target=target, name=f"giusto-keeper {log.pattern}", daemon=True)
             for target in (self._read, self._write)
@@ -94,11 +97,14 @@ class Keeper:
             "on the way": sum(one.lost for one in topics),
             "inbox": sum(one.dropped for one in topics),
             "disk": self.log.losses.disk,
+            "rows": self._unwritten,
         }
         return {where: count for where, count in found.items() if count}
 
     def begin(self, bus: Bus) -> None:
         """Subscribe; from now on everything is kept."""
+        # Arrow takes a while to load: not while messages wait.
+        columns.kept()
         self._subscription = bus.subscribe(self.log.pattern, queue=INBOX)
         for thread in self._threads:
             thread.start()
@@ -122,7 +128,7 @@ class Keeper:
         self.log.close()
 
     def _read(self) -> None:
-        """Take what comes until the end, and then what is under way; `None` ends the other thread."""
+        """Take what comes until the end, and then what is under way."""
         assert self._subscription is not None
         while not self._ending.is_set():
             self._take(self._subscription)
@@ -130,12 +136,14 @@ class Keeper:
         while self._take(self._subscription) and _now_ns() < last_ns:
             pass
         self._came.put(self._subscription._take_many(INBOX))
-        self._came.put(None)
+        self._came.end()
 
     def _take(self, subscription: Subscription) -> bool:
         """Hand over what comes soon; whether something did."""
         try:
-            self._came.put(subscription.receive_many(TAKE, PAUSE))
+            messages = subscription.receive_many(self._take_count, PAUSE)
+            mean_bytes = self._came.put(messages) // max(1, len(messages))
+            self._take_count = max(1, min(TAKE, TAKE_BYTES // max(1, mean_bytes)))
             return True
         except TimedOut:
             return False
@@ -154,25 +162,37 @@ class Keeper:
             if is_over or gathering.is_due(_now_ns()):
                 self._append(gathering.take())
 
-    def _next(self, gathering: Gathering) -> list[_core.Message] | None:
+    def _next(self, gathering: Gathering) -> Sequence[_core.Message] | None:
         """What came, waiting for it no longer than what was gathered can wait."""
-        try:
-            return self._came.get(timeout=gathering.rest_ns(_now_ns()) / 1e9 if gathering.messages else None)
-        except queue.Empty:
-            return []
+        return self._came.get(gathering.rest_ns(_now_ns()) / 1e9 if gathering.messages else None)
 
     def _append(self, messages: list[_core.Message]) -> None:
+        """Write; whatever goes wrong, what comes next is written too."""
         for several in blocks(messages):
-            self.log.append(columns.rows_of(several), time.time_ns(), time.time_ns() - _now_ns())
-        if messages:
-            self.log.trim(time.time_ns())
+            try:
+                self.log.append(columns.rows_of(several), time.time_ns(), time.time_ns() - _now_ns())
+            except Exception as error:
+                self._unwritten += len(several)
+                self._say(error)
+        try:
+            if messages:
+                self.log.trim(time.time_ns())
+        except Exception as error:
+            # The next time is soon.
+            self._say(error)
+
+    def _say(self, error: Exception) -> None:
+        """Say it once, as it may happen with every message."""
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            _log.error("%s: %s", self.log.pattern, error)
 
 
 def blocks(messages: Sequence[_core.Message]) -> Iterator[Sequence[_core.Message]]:
     """Messages in portions that make one block each: so large that few of them fit into one answer."""
     start = size = 0
     for at, one in enumerate(messages):
-        size += ROW_BYTES + len(one.payload)
+        size += size_of(one)
         if size >= BLOCK_BYTES or at + 1 - start >= BLOCK_ROWS:
             yield messages[start : at + 1]
             start, size = at + 1, 0

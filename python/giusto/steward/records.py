@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from giusto.client import Bus
@@ -12,6 +13,8 @@ from giusto.retain.requests import Done, FetchFile, Part, RecordFile
 from giusto.steward.desk import answering
 
 SUFFIX = ".parquet"
+NAME_MAX = 255
+_NAME = re.compile(r"(?!\.)[^/\0]{1,247}\.parquet")
 
 
 class RecordFiles:
@@ -43,8 +46,8 @@ class RecordFiles:
 
     def fetch(self, asked: FetchFile) -> Part:
         """A part of one file."""
-        if not is_whole(asked.name) or "/" in asked.name:
-            raise NotRetained(asked.name, "not a file of records")
+        if not _NAME.fullmatch(asked.name) or asked.skip < 0:
+            raise NotRetained(asked.name[:NAME_MAX], "not a file of records")
         try:
             with (self._folder / asked.name).open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
@@ -52,6 +55,8 @@ class RecordFiles:
                 return Part(0, size, file.read(requests.PART_BYTES))
         except FileNotFoundError:
             raise NotRetained(asked.name, "removed before it was read: see the bounds of the trace") from None
+        except OSError as error:
+            raise NotRetained(asked.name, f"cannot be read: {error.strerror}") from None
 
 
 def is_whole(name: str) -> bool:

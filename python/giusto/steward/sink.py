@@ -5,14 +5,19 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from giusto import _core
 from giusto.client import Bus, Publisher
-from giusto.errors import GiustoError
+from giusto.errors import NotRetained
 from giusto.retain import requests
+from giusto.retain.journal import Epoch
 from giusto.retain.requests import Abort, Done, Publish, Published, Stage
-from giusto.retain.staging import Epoch, Staging
+from giusto.retain.staging import Staging
 from giusto.steward.desk import answering
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PUBLISHERS_MAX = 256
 PATIENCE = "30s"
@@ -62,26 +67,39 @@ class Sink:
         return Done()
 
     def _resume(self, epoch: Epoch) -> None:
-        said = f"epoch {epoch.epoch} of {epoch.query}"
         try:
-            _log.warning("%s was interrupted; %d more rows go out", said, self._publish(epoch))
-        except (GiustoError, OSError) as error:
-            _log.error("%s was interrupted and cannot be published: %s", said, error)
+            _log.warning("%s was interrupted; %d more rows go out", epoch, self._publish(epoch))
+        except Exception as error:
+            # Whatever somebody staged, the broker starts.
+            _log.error("%s was interrupted and cannot be published: %s", epoch, error)
 
     def _publish(self, epoch: Epoch) -> int:
+        """Publish the rest of an epoch; nothing of it unless all of its topics take it."""
         before = epoch.published
-        for rows in self._staging.rows(epoch):
-            sent = 0
-            try:
-                for row in rows.to_pylist():
-                    self._send(row["topic"], row["payload"], row["priority"], row["attributes"])
-                    sent += 1
-            finally:
-                epoch = self._staging.went_out(epoch, sent)
-        assert self._bus is not None
-        self._bus.flush(PATIENCE)
+        try:
+            for topic in self._staging.topics(epoch):
+                self._publisher(topic)
+            epoch = self._staging.journal(epoch)
+            for rows in self._staging.rows(epoch):
+                epoch = self._sent(epoch, rows)
+        except NotRetained:
+            self._staging.put_aside(epoch)
+            raise
         self._staging.finish(epoch)
         return epoch.published - before
+
+    def _sent(self, epoch: Epoch, rows: pa.RecordBatch) -> Epoch:
+        """Publish rows, and note them when they have left: what is noted does not go out again."""
+        assert self._bus is not None
+        sent = 0
+        try:
+            for row in rows.to_pylist():
+                self._send(row["topic"], row["payload"], row["priority"], row["attributes"])
+                sent += 1
+            self._bus.flush(PATIENCE)
+        finally:
+            epoch = self._staging.went_out(epoch, sent)
+        return epoch
 
     def _send(self, topic: str, payload: bytes, priority: int, attributes: bytes) -> None:
         named = _core.decode_attributes(attributes) if attributes else None

@@ -7,7 +7,7 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
@@ -15,7 +15,7 @@ from typing import Self
 from giusto.broker import Broker
 from giusto.client import Bus, connect
 from giusto.config import BrokerConfig
-from giusto.config.broker import Retain
+from giusto.config.broker import STEWARD, Retain
 from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
 from giusto.steward.beside import Beside
@@ -27,7 +27,6 @@ from giusto.steward.models import Models
 from giusto.steward.records import RecordFiles
 from giusto.steward.sink import Sink
 
-NAME = "$steward"
 TEND_NS = 1_000_000_000
 
 _log = logging.getLogger("giusto.steward")
@@ -35,7 +34,7 @@ _log = logging.getLogger("giusto.steward")
 
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
-    listening: list[Duty] = [Models()] if config.models.listen else []
+    listening: list[Duty] = [Models(config.models)] if config.models.listen else []
     return [*listening, *retaining(config.retain), *tracing(config.trace.folder)]
 
 
@@ -97,7 +96,7 @@ class Steward:
         """Begin all duties, or none."""
         try:
             for number, duty in enumerate(self.duties):
-                bus = connect(self._broker.address, name=f"{NAME}/{duty.name}-{number}")
+                bus = connect(self._broker.address, name=f"{STEWARD}/{duty.name}-{number}")
                 self._buses.append(bus)
                 duty.begin(bus)
                 self._begun.append(duty)
@@ -107,14 +106,16 @@ class Steward:
         self._tender.start()
 
     def stop(self) -> None:
-        """End all duties in order."""
+        """End all duties in order, also if one of them fails; its exception is raised at the end."""
         self._ending.set()
         if self._tender.ident is not None:
             self._tender.join()
-        for duty in self._begun:
-            duty.end()
-        for bus in self._buses:
-            bus.close()
+        with ExitStack() as ending:
+            # What is pushed first is called last.
+            for bus in self._buses:
+                ending.callback(bus.close)
+            for duty in reversed(self._begun):
+                ending.callback(duty.end)
 
     def __enter__(self) -> Self:
         self.start()

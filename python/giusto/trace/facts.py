@@ -1,7 +1,8 @@
 """What the records alone do not say: which part of a processor topics and clients are allotted.
 
-`share` of a topic is r_k, its part of the cells; `share` of a client is θ_i, its part of all quanta. Both
-hold while every queue is busy. Where a policy does not say so they are `None`.
+`share` of a topic is r_k, its part of the cells; `share` of a client is θ_i, its part of all quanta, over all
+its topics; `flow_share` is the part that it has by this topic. They hold while every queue is busy. Where a
+policy does not say so they are `None`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ def allotted(policy: str | None, topics: Sequence[Allotment]) -> list[dict[str, 
             "weight": topic.weight,
             "share": None if topic.weight is None else topic.weight / total,
             "clients": [
-                {"client": name, "share": of_client[name] / quanta if is_known else None}
+                {
+                    "client": name,
+                    "share": of_client[name] / quanta if is_known else None,
+                    "flow_share": (topic.weight or 0) / quanta if is_known else None,
+                }
                 for name in sorted(topic.clients)
             ],
         }

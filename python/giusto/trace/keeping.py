@@ -1,4 +1,4 @@
-"""Which files of records have to go, so that the disk stays bounded: the oldest first."""
+"""Which files of a trace have to go, so that the disk stays bounded: the oldest first."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Reason = Literal["age", "size"]
+MANIFESTS_MAX = 100
+"""So many manifests of runs of which no file is left stay: they are small, and tell what was not kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file on the disk; `since_ns` is when it was finished, by the wall clock."""
+    """A file on the disk; `since_ns` is when it was finished, or facts ceased to hold, by the wall clock."""
 
     name: str
     bytes: int
@@ -24,6 +26,11 @@ class Limits:
 
     max_bytes: int = 0
     max_age_ns: int = 0
+
+    def beside(self, size_bytes: int) -> Limits:
+        """What is left for the others beside something that cannot go."""
+        left = max(1, self.max_bytes - size_bytes) if self.max_bytes else 0
+        return Limits(left, self.max_age_ns)
 
 
 def surplus(files: Iterable[Kept], limits: Limits, now_ns: int) -> list[tuple[Kept, Reason]]:
@@ -39,3 +46,11 @@ def surplus(files: Iterable[Kept], limits: Limits, now_ns: int) -> list[tuple[Ke
         gone.append((file, "age" if is_old else "size"))
         total -= file.bytes
     return gone
+
+
+def superseded(facts: list[Kept], last_ns: int) -> list[Kept]:
+    """Facts of a run, in their order, each with the instant until which it held."""
+    until = [file.since_ns for file in facts[1:]]
+    return [
+        Kept(file.name, file.bytes, end_ns) for file, end_ns in zip(facts, [*until, last_ns], strict=True)
+    ]

@@ -4,11 +4,13 @@
     DIR/manifest/<node>-<run>.jsonl               which files there are, and what was not kept and why
     DIR/facts/<node>-<run>-<00000001>.json        what the records alone do not say, from an instant on
 
-`<run>` is the beginning of the run's name. A file that is being written is called `.<name>.tmp`.
+`<run>` is the run's name, or its beginning and a digest of it. A file that is being written is called
+`.<name>.tmp`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass
@@ -18,10 +20,11 @@ RECORDS = "records"
 MANIFEST = "manifest"
 FACTS = "facts"
 METADATA_KEY = b"giusto.trace"
-RUN_CHARACTERS = 8
+RUN_CHARACTERS = 32
+"""A longer name of a run is cut, and so is none that brokers give themselves."""
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_.]+")
-_FILE = re.compile(r"(?P<prefix>.+)-(?P<sequence>[0-9]{8,})\.parquet")
+_FILE = re.compile(r"(?P<prefix>.+)-(?P<sequence>[0-9]{8,})\.(parquet|json)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ class FileFacts:
 
 def prefix_of(node: str, run: str) -> str:
     """How the names of all files of a run at a node begin, without what file systems do not like."""
-    return f"{_plain(node)}-{_plain(run)[:RUN_CHARACTERS]}"
+    return f"{_plain(node)}-{_run(run)}"
 
 
 def node_prefix(node: str) -> str:
@@ -73,14 +76,28 @@ def unfinished_name(name: str) -> str:
 
 
 def run_prefix(name: str) -> str | None:
-    """The prefix of the run that a file of records is of, unfinished or not; none if it is no such file."""
+    """The prefix of the run that a file of records or facts is of, unfinished or not; none if it is none."""
     found = _FILE.fullmatch(name.removeprefix(".").removesuffix(".tmp"))
     return None if found is None else found["prefix"]
+
+
+def number_of(name: str) -> int:
+    """The number of a file of records or facts, unfinished or not; 0 if it is no such file."""
+    found = _FILE.fullmatch(name.removeprefix(".").removesuffix(".tmp"))
+    return 0 if found is None else int(found["sequence"])
 
 
 def is_trace(folder: Path) -> bool:
     """Whether a folder is a trace folder, and not a plain folder of files."""
     return (folder / RECORDS).is_dir()
+
+
+def _run(name: str) -> str:
+    """No two runs are called the same: where letters are lost, a digest tells them apart."""
+    plain = _plain(name)
+    if plain == name and len(name) <= RUN_CHARACTERS:
+        return name
+    return f"{plain[: RUN_CHARACTERS - 8]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _plain(name: str) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 from giusto.errors import InvalidInput
 from giusto.trace import layout
 from giusto.trace.facts import write_facts
-from giusto.trace.keeping import Kept, Limits, surplus
-from giusto.trace.manifest import Manifest, is_written
+from giusto.trace.keeping import Limits
+from giusto.trace.manifest import Manifest, is_written, lines
+from giusto.trace.room import Room
 from giusto.trace.settling import settle
 
 _log = logging.getLogger("giusto.trace")
@@ -27,17 +28,18 @@ class Shelf:
         self.run = run
         self.node = node
         self._folder = folder
-        self._limits = limits
         self._prefix = layout.prefix_of(node, run)
-        self._sequence = 0
+        self._room = Room(folder, node, self._prefix, limits)
         self._rows: dict[str, int] = {}
         self._facts: dict[str, Any] | None = None
-        self._facts_count = 0
         try:
             for part in (layout.RECORDS, layout.MANIFEST, layout.FACTS):
                 (folder / part).mkdir(parents=True, exist_ok=True)
             self.manifest = Manifest(folder / layout.MANIFEST / layout.manifest_name(self._prefix))
             self._sweep()
+            self._sequence = self._last_number(layout.RECORDS)
+            self._facts_count = self._last_number(layout.FACTS)
+            self._room.forget_runs()
         except OSError as error:
             raise InvalidInput(
                 "trace.folder", folder, f"a folder that can be written: {error.strerror}"
@@ -55,6 +57,14 @@ class Shelf:
                 continue
             path.unlink(missing_ok=True)
 
+    def _last_number(self, part: str) -> int:
+        """The highest number of a file of this run: whoever wrote before under the same name is followed."""
+        written = [path.name for path in (self._folder / part).glob(f"{self._prefix}-*")]
+        if part == layout.RECORDS:
+            manifest = self._folder / layout.MANIFEST / layout.manifest_name(self._prefix)
+            written += [str(line.get("name")) for line in lines(manifest)]
+        return max(map(layout.number_of, written), default=0)
+
     def next_file(self) -> tuple[int, Path]:
         """The number of the next file, and where it is to be written."""
         self._sequence += 1
@@ -68,8 +78,8 @@ class Shelf:
             size = settle(path, self._records / name)
         except OSError as error:
             _log.warning("the disk did not take %s: %s", name, error)
-            path.unlink(missing_ok=True)
             self.manifest.drop(facts.rows, "disk")
+            remove(path)
         else:
             self._rows[name] = facts.rows
             self.manifest.add(
@@ -84,23 +94,12 @@ class Shelf:
         self.manifest.flush()
 
     def _make_room(self) -> None:
-        for file, reason in surplus(self._kept(), self._limits, time.time_ns()):
-            path = self._records / file.name
-            rows = self._rows.pop(file.name, None)
-            rows = _rows_of(path) if rows is None else rows
-            path.unlink(missing_ok=True)
-            self.manifest.add("removed", name=file.name, rows=rows, reason=reason)
-
-    def _kept(self) -> list[Kept]:
-        """Files of this node, also those of runs before."""
-        found = []
-        for path in self._records.glob(f"{layout.node_prefix(self.node)}*.parquet"):
-            try:
-                state = path.stat()
-            except FileNotFoundError:
-                continue
-            found.append(Kept(path.name, state.st_size, state.st_mtime_ns))
-        return found
+        for path, reason in self._room.surplus(time.time_ns()):
+            is_of_records = path.parent == self._records
+            rows = self._rows.pop(path.name, None)
+            rows = _rows_of(path) if rows is None and is_of_records else rows
+            if remove(path) and is_of_records:
+                self.manifest.add("removed", name=path.name, rows=rows, reason=reason)
 
     def state(self, facts: dict[str, Any]) -> None:
         """Write what the records alone do not say, unless it is as it was."""
@@ -114,12 +113,23 @@ class Shelf:
             return
         self._facts = plain
         self._facts_count += 1
+        self._make_room()
 
     def close(self) -> None:
         """Nothing more comes."""
         self.manifest.add("ended")
         self.manifest.flush()
         self.manifest.close()
+
+
+def remove(path: Path) -> bool:
+    """Remove a file if the disk lets it; whether it is gone."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _log.warning("%s cannot be removed: %s", path.name, error)
+        return False
+    return True
 
 
 def _rows_of(path: Path) -> int | None:

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from giusto.trace.clock import wall_offset_ns
 from giusto.trace.file import RecordFile
 from giusto.trace.layout import FileFacts
 from giusto.trace.options import Options
-from giusto.trace.shelf import Shelf
+from giusto.trace.shelf import Shelf, remove
 
 GROUP_ROWS = 131_072
 """Rows that are written at once."""
@@ -97,7 +97,15 @@ class TraceWriter:
     def _run(self) -> None:
         pause = 0.0
         while not self._stopping.wait(pause):
-            pause = BUSY_SECONDS if self.turn() >= BUSY_ROWS else self._options.every_ns / 1e9
+            pause = BUSY_SECONDS if self._try_turn() >= BUSY_ROWS else self._options.every_ns / 1e9
+
+    def _try_turn(self) -> int:
+        """A turn that comes back whatever happens: who ends here drains nothing any more."""
+        try:
+            return self.turn()
+        except Exception:
+            _log.exception("records cannot be taken or written")
+            return 0
 
     def turn(self) -> int:
         """Take what has been recorded and write what is due; how many records there were."""
@@ -154,11 +162,12 @@ class TraceWriter:
         file, self._file = self._file, None
         if file is not None:
             rows += file.rows
-            file.abandon()
-            file.path.unlink(missing_ok=True)
         self._shelf.manifest.drop(rows, "disk")
         self._since_ns = None
         self._blocked_until_ns = self._clock() + RETRY_NS
+        if file is not None:
+            file.abandon()
+            remove(file.path)
 
     def _end_file(self) -> None:
         self._write_group()
@@ -186,7 +195,7 @@ class TraceWriter:
     def _let_disk(self, work: Callable[..., object], *arguments: object) -> None:
         """Have the disk's thread do something; at the end, when there is none any more, it is done here."""
         try:
-            self._disk.submit(work, *arguments)
+            self._disk.submit(work, *arguments).add_done_callback(_look)
         except RuntimeError:
             work(*arguments)
 
@@ -196,6 +205,13 @@ class TraceWriter:
         if abs(offset_ns - self._offset_ns) > OFFSET_STEP_NS:
             self._offset_ns = offset_ns
         return self._offset_ns
+
+
+def _look(done: Future[object]) -> None:
+    """Say what went wrong beside: nobody else asks."""
+    error = None if done.cancelled() else done.exception()
+    if error is not None:
+        _log.error("the disk's thread failed: %s", error, exc_info=error)
 
 
 def load_arrow() -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from giusto import Need, Offer
 from giusto.config import BrokerConfig
 from giusto.config.broker import Models
-from giusto.errors import Refused
+from giusto.errors import GiustoError, InvalidInput, Refused
 from giusto.guarantee.costs import Costs
 from giusto.models import (
     EnvelopeModel,
     LinkModel,
+    Model,
     ModelVerdict,
     QuantumCost,
     QuantumModel,
@@ -23,7 +31,8 @@ from giusto.testing import MemoryBus
 
 MS = 1_000_000
 SECOND = 1_000 * MS
-APPLY = BrokerConfig(models=Models(envelope="apply", link="apply"))
+LISTEN = BrokerConfig(models=Models(listen=True))
+APPLY = BrokerConfig(models=Models(listen=True, envelope="apply", link="apply"))
 OFFER = Offer(min_sep="10ms", max_size=256)
 
 
@@ -99,7 +108,7 @@ def test_costs_that_are_too_low_are_raised_if_every_promise_holds() -> None:
 
 @pytest.mark.parametrize("policy", ["twrr", "smooth", "fair", "edf"])
 def test_all_input_policies_reckon_with_raised_costs_and_slow_links(policy: str) -> None:
-    config = BrokerConfig(input=policy, models=Models(link="apply"))
+    config = BrokerConfig(input=policy, models=Models(listen=True, link="apply"))
     monitor, nurse = promised(config, "100ms")
     monitor.advertise("vitals", OFFER)
     nurse.subscribe("vitals", Need(max_latency="50ms"))
@@ -129,7 +138,7 @@ def test_quanta_of_another_order_are_not_the_brokers_work() -> None:
 
 
 def test_costs_are_only_reported_if_so_configured() -> None:
-    monitor, _ = promised(BrokerConfig(models=Models(quantum="report")), "100ms")
+    monitor, _ = promised(BrokerConfig(models=Models(listen=True, quantum="report")), "100ms")
     before = bound_ns(monitor)
     assert monitor.learn(quantum(2.0)).decision == "reported"
     assert bound_ns(monitor) == before
@@ -185,7 +194,7 @@ def test_a_burst_under_which_a_promise_breaks_is_refused() -> None:
 
 
 def test_bursts_are_only_reported_by_default() -> None:
-    monitor, _ = promised(BrokerConfig(), "200ms")
+    monitor, _ = promised(LISTEN, "200ms")
     before = monitor.publishers("alarm")
     verdict = monitor.learn(envelope(35 * MS))
     assert (verdict.decision, monitor.publishers("alarm")) == ("reported", before)
@@ -200,7 +209,7 @@ def test_who_sends_more_often_than_offered_gets_no_burst_for_it() -> None:
 
 
 def test_a_publisher_without_an_offer_is_refused_with_one_that_suits_it() -> None:
-    monitor = MemoryBus(name="monitor")
+    monitor = MemoryBus(LISTEN, name="monitor")
     monitor.advertise("alarm")
     assert monitor.learn(envelope(None, min_sep_ns=None)).decision == "reported"
     nurse = monitor.connect(name="nurse")
@@ -239,7 +248,7 @@ def test_a_link_that_is_slower_than_configured_counts_if_every_promise_holds() -
 
 
 def test_the_status_says_what_became_of_models() -> None:
-    monitor, _ = promised(BrokerConfig(), "200ms")
+    monitor, _ = promised(LISTEN, "200ms")
     for excess_ms in (35, 45):
         monitor.learn(envelope(excess_ms * MS))
     monitor.learn(link(100_000))
@@ -252,3 +261,88 @@ def test_the_status_says_what_became_of_models() -> None:
 @pytest.mark.parametrize("model", [quantum(1.0), envelope(3), link(7)], ids=lambda model: model.subject)
 def test_a_model_is_the_same_after_a_journey(model: QuantumModel | EnvelopeModel | LinkModel) -> None:
     assert decode(encode(model)) == model
+
+
+def test_a_broker_that_does_not_listen_takes_up_nothing() -> None:
+    monitor, _ = promised(BrokerConfig(models=Models(link="apply")), "100ms")
+    before = bound_ns(monitor)
+    for model in (quantum(2.0), link(5 * MS), envelope(35 * MS)):
+        verdict = monitor.learn(model)
+        assert verdict.decision == "kept"
+        assert "models.listen" in verdict.reason
+    assert bound_ns(monitor) == before
+    assert monitor.status().models == []
+
+
+def test_only_models_of_the_clients_that_are_named_count() -> None:
+    config = BrokerConfig(models=Models(listen=True, sources=("auditor",)))
+    monitor, _ = promised(config, "100ms")
+    verdict = monitor.learn(quantum(2.0))
+    assert verdict.decision == "kept"
+    assert "models.sources" in verdict.reason
+    assert monitor.connect(name="auditorium").learn(quantum(2.0)).decision == "kept"
+    assert monitor.connect(name="auditor-77").learn(quantum(2.0)).decision == "applied"
+    assert monitor.connect(name="$steward/models-0").learn(quantum(3.0)).decision == "applied"
+
+
+@pytest.mark.parametrize("policy", ["twrr", "edf"])
+def test_a_model_of_nothing_takes_back_what_was_applied(policy: str) -> None:
+    config = BrokerConfig(input=policy, models=Models(listen=True, link="apply"))
+    monitor, _ = promised(config, "100ms")
+    before = bound_ns(monitor), monitor.explain("alarm").basis
+    nothing = (QuantumModel(run="r", node="memory", costs=()), replace(link(0), count=0))
+    assert [monitor.learn(model).decision for model in nothing] == ["kept", "kept"]
+    assert [monitor.learn(model).decision for model in (quantum(2.0), link(5 * MS))] == ["applied"] * 2
+    assert [monitor.learn(model).decision for model in nothing] == ["applied", "applied"]
+    assert (bound_ns(monitor), monitor.explain("alarm").basis) == before
+    # What was taken back can be learned again.
+    assert monitor.learn(quantum(2.0)).decision == "applied"
+
+
+HOSTILE = [-(2**63), -1, 0, 1, 2**63, 2**64 - 1, 1e308, -1e308, float("inf"), float("nan")]
+
+
+@given(st.data())
+def test_no_numbers_in_a_model_cost_more_than_an_answer(data: st.DataObject) -> None:
+    world = hostile_world()
+    model = data.draw(st.sampled_from([quantum(2.0), envelope(35 * MS), link(5 * MS)]))
+    with contextlib.suppress(GiustoError):
+        world.learn(twisted(model, data))
+    assert world.learn(link(1)).decision == "kept", "it goes on"
+
+
+@functools.cache
+def hostile_world() -> MemoryBus:
+    monitor, _ = promised(APPLY, "100ms")
+    return monitor
+
+
+def twisted(model: Model, data: st.DataObject) -> Model:
+    """The model with numbers that nobody measured."""
+    plain = msgspec.to_builtins(model)
+    places = [plain, *plain.get("points", []), *plain.get("costs", [])]
+    for place in places:
+        for name, value in place.items():
+            if isinstance(value, int | float) and data.draw(st.booleans()):
+                place[name] = data.draw(st.sampled_from(HOSTILE))
+    kind = type(model)
+    points = tuple(RatePoint(**point) for point in plain.pop("points", []))
+    costs = tuple(QuantumCost(**cost) for cost in plain.pop("costs", []))
+    plain.pop("kind")
+    given = {"points": points} if points else {"costs": costs} if costs else {}
+    return kind(**plain, **given)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\xff",
+        b'{"kind":"link"}',
+        b'{"x":' + b"[" * 100_000,
+        encode(envelope(3)).replace(b"1001", b"9" * 30),
+        encode(envelope(3)).replace(b"80.0", b"1e999"),
+    ],
+)
+def test_what_is_no_model_is_said_to_be_none(payload: bytes) -> None:
+    with pytest.raises(InvalidInput, match="model"):
+        decode(payload)

@@ -16,7 +16,7 @@ from giusto.cli.pipeline.table import rows
 from giusto.pipeline.progress import Progress
 from giusto.pipeline.verdict import Counts, judged
 
-AUDIT = {"violations": 0, "uncertain": 0, "misses": 0, "largest_ratio": 0.113}
+AUDIT = {"with_bound": 9, "violations": 0, "uncertain": 0, "misses": 0, "largest_ratio": 0.113}
 
 
 def test_the_line_of_a_batch_has_the_stage_and_that_of_a_stream_what_waits() -> None:
@@ -45,6 +45,7 @@ def test_the_verdict_says_what_matters_first() -> None:
     ("found", "said"),
     [
         ({"violations": 3}, "violated: 3 deliveries were later than their bound"),
+        ({"with_bound": 0, "misses": 5}, "no promises: no delivery had a bound"),
         ({"uncertain": 2}, "held as far as the clocks tell: 2 deliveries are within their error"),
     ],
 )

@@ -52,6 +52,12 @@ def test_no_window_has_more_and_one_has_as_much(
     assert found.broken == sum(later - earlier < (min_sep_ns or 0) for earlier, later in pairwise(at_ns))
 
 
+def test_sizes_that_nobody_sends_do_not_wrap_around() -> None:
+    found = of([(at, 2**32) for at in range(5_000)], None)
+    for excess in found.bytes:
+        assert (excess > LIMIT // 2).all()
+
+
 @given(flows, offers, st.data())
 def test_pieces_in_a_row_are_the_whole(
     messages: list[tuple[int, int]], min_sep_ns: int | None, data: st.DataObject

@@ -79,8 +79,8 @@ def test_a_folder_has_one_writer(tmp_path: Path) -> None:
 
 def test_a_verdict_is_read_again_as_it_was_written(tmp_path: Path) -> None:
     audit = [
-        {"violations": 2, "uncertain": 1, "misses": 3, "largest_ratio": 1.5},
-        {"violations": 0, "uncertain": 0, "misses": 0, "largest_ratio": None},
+        {"with_bound": 4, "violations": 2, "uncertain": 1, "misses": 3, "largest_ratio": 1.5},
+        {"with_bound": 0, "violations": 0, "uncertain": 0, "misses": 0, "largest_ratio": None},
     ]
     losses = [{"outcome": "policed", "count": 4}, {"outcome": "policed", "count": 1}]
     counts = Counts(records=9, used=8, duplicates=1)
@@ -99,13 +99,15 @@ def test_a_verdict_is_read_again_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("contracts", "violations", "uncertain", "word"),
-    [(0, 0, 0, "no contracts"), (3, 0, 0, "held"), (3, 0, 1, "uncertain"), (3, 1, 1, "violated")],
+    ("with_bound", "violations", "uncertain", "word"),
+    [(0, 0, 0, "no promises"), (3, 0, 0, "held"), (3, 0, 1, "uncertain"), (3, 1, 1, "violated")],
 )
-def test_the_verdict_in_a_word(contracts: int, violations: int, uncertain: int, word: str) -> None:
+def test_the_verdict_in_a_word(with_bound: int, violations: int, uncertain: int, word: str) -> None:
     row = {"violations": violations, "uncertain": uncertain, "misses": 0, "largest_ratio": 0.5}
-    rest = {**row, "violations": 0, "uncertain": 0}
-    verdict: Verdict = judged(Counts(), 0, [row, rest, rest][:contracts], [], [], dropped={})
+    # A contract with a deadline alone promises nothing.
+    rest = {**row, "violations": 0, "uncertain": 0, "with_bound": 0, "misses": 9}
+    verdict: Verdict = judged(Counts(), 0, [{**row, "with_bound": with_bound}, rest], [], [], dropped={})
+    assert verdict.contracts == 2
     assert verdict.verdict == word
 
 
@@ -116,7 +118,12 @@ def test_what_was_never_written_is_counted_by_reason(tmp_path: Path) -> None:
         '{"event": "file", "rows": 100}\n{"event": "dropped", "rows": 3, "reason": "ring"}\n[]\n'
         '{"event": "removed", "rows": 9, "reason": "age"}\n{"event": "dropped", "ro',
     )
-    put(tmp_path / "manifest", "nurse-1.jsonl", '{"event": "dropped", "rows": 4, "reason": "ring"}\n')
+    put(
+        tmp_path / "manifest",
+        "nurse-1.jsonl",
+        '{"event": "dropped", "rows": 4, "reason": "ring"}\n'
+        '{"event": "dropped", "rows": "x", "reason": "age"}\n',
+    )
     assert dropped(tmp_path) == {"age": 9, "ring": 7}
     assert dropped(tmp_path / "nowhere") == {}
 

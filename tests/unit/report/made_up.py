@@ -78,8 +78,8 @@ def others() -> dict[str, Rows]:
     ]  # fmt: skip
     shares = [
         {"run": "ward-3", "node": "broker", "topic": topic, "client": who,
-         "window_start_ns": START + at * SECOND, "served": served, "share": served / 2_000,
-         "allotted_topic": share, "allotted_client": share, "backlogged": waited}
+         "window_start_ns": START + at * SECOND, "guarded": who == "monitor", "served": served,
+         "quanta": served, "allotted_flow": share, "backlogged": waited}
         for at in range(4)
         for topic, who, served, share, waited in (
             ("ward/3/alarm", "monitor", 500, 0.4, False), ("ward/3/infusion", "pump", 100, 0.2, False),
@@ -101,8 +101,8 @@ def others() -> dict[str, Rows]:
     ]  # fmt: skip
     envelopes = [
         {"run": "ward-3", "publisher": who, "topic": topic, "rho_hz": rate, "rho_bps": rate * 128,
-         "sigma_messages": max(1.0, burst * 100 / rate), "sigma_bytes": 128.0, "offered": rate == 500,
-         "broken": broken, "count": 5_000, "since_ns": START,
+         "sigma_messages": max(1.0, burst * 100 / rate), "sigma_bytes": 128.0, "min_sep_ns": 2 * MS,
+         "offered": rate == 500, "broken": broken, "count": 5_000, "since_ns": START,
          "until_ns": START + SECOND}
         for topic, who, burst, broken in (
             ("ward/3/alarm", "monitor", 1, 0), ("ward/3/images", "scanner", 900, 48_211)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from made_up import arrow, tables
 
 from giusto.pipeline.tables.histogram import bucket_of
-from giusto.report import shares
+from giusto.report import models, shares
 from giusto.report.chart import HEIGHT, apart
 from giusto.report.latency import binned
 from giusto.report.scale import Linear, Log
 from giusto.report.series import Series, chosen, points, quantile
-from giusto.report.verdict import kind, sentence
+from giusto.report.verdict import kind, provisos, sentence
 from giusto.report.wording import listed, number, percent, rounded
 
 spans_ns = st.integers(1, 2**56)
@@ -83,22 +83,23 @@ def test_many_windows_become_few_points_that_lose_no_peak() -> None:
 
 
 def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
-    common = {
-        "run": None,
-        "node": "b",
-        "topic": "t",
-        "client": "c",
-        "allotted_topic": 0.5,
-        "allotted_client": 0.25,
-    }
-    rows = [
-        {**common, "window_start_ns": 0, "served": 30, "share": 0.3, "backlogged": True},  # 30 of 100
-        {**common, "window_start_ns": 1, "served": 10, "share": 0.05, "backlogged": True},  # 10 of 200
-        {**common, "window_start_ns": 2, "served": 90, "share": 0.9, "backlogged": False},  # does not count
+    names = ("window_start_ns", "client", "guarded", "quanta", "allotted_flow", "backlogged")
+    told = [
+        (0, "c", False, 30, 0.25, True),  # 30 of 100
+        (0, "d", False, 70, None, True),
+        (0, "e", True, 900, 1.0, True),  # of another class
+        (1, "c", False, 0, 0.5, True),  # it waited, and got nothing of 200
+        (1, "d", False, 200, None, True),
+        (2, "c", False, 90, 0.9, False),  # nothing waited: does not count
     ]
-    flow = shares.summed(rows)[0]
-    assert flow["share"] == pytest.approx(40 / 300)
-    assert (flow["served"], flow["allotted"], flow["backlogged"], flow["windows"]) == (130, 0.25, 2, 3)
+    rows = [{"run": None, "node": "b", "topic": "t", **dict(zip(names, row, strict=True))} for row in told]
+    flow, rest, guarded = shares.summed(rows)
+    assert flow["share"] == pytest.approx(30 / 300)
+    # What was allotted changed: a quarter of 100, then half of 200.
+    assert flow["allotted"] == pytest.approx(125 / 300)
+    assert (flow["quanta"], flow["backlogged"], flow["windows"]) == (120, 2, 3)
+    assert (rest["share"], rest["allotted"]) == (0.9, None)
+    assert (guarded["share"], guarded["allotted"]) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,28 @@ def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
 )  # fmt: skip
 def test_the_verdict_reads_as_a_sentence(found: dict[str, float], said: str, words: str) -> None:
     assert (kind(found), sentence(found)) == (said, words)
+
+
+def test_what_a_stream_left_out_is_not_called_running() -> None:
+    late = {"complete": False, "quarantined": {"late": 4, "order": 2}, "pending": 0}
+    assert provisos(late) == [
+        "4 records came too late for the stream and were left out: run with --once to have them."
+    ]
+    assert "1 record of time that has not ended" in provisos({"complete": True, "pending": 1})[0]
+    assert provisos({"complete": True, "pending": 0}) == []
+
+
+def test_a_promise_of_which_nothing_came_was_a_promise() -> None:
+    assert kind({"contracts": 1, "with_bound": 3, "largest_ratio": None}) == "held"
+
+
+def test_what_a_flow_offered_first_and_then_is_two_rows() -> None:
+    common = {"run": "r", "publisher": "p", "topic": "t", "rho_hz": 10.0, "sigma_messages": 1.0}
+    rows = [
+        {**common, "min_sep_ns": gap, "offered": True, "broken": broken, "count": messages}
+        for gap, broken, messages in ((10, 4, 30), (20, 3, 10))
+    ]
+    assert [(flow["count"], flow["broken"]) for flow in models.bursts(rows)] == [(30, 4), (10, 3)]
 
 
 def test_numbers_read_well() -> None:

@@ -15,6 +15,7 @@ from retained_rows import attributes, batch, rows
 
 from giusto import _core
 from giusto.errors import InvalidInput, NotRetained
+from giusto.retain import cursors
 from giusto.retain.choosing import Choice
 from giusto.retain.covering import covers
 from giusto.retain.log import Bounds, Log
@@ -23,11 +24,13 @@ from giusto.retain.segment import file_name
 SECOND = 1_000_000_000
 
 
-def read(log: Log, start: int, end: int, choice: Choice | None = None) -> list[tuple[int, bytes]]:
+def read(
+    log: Log, start: int, end: int, choice: Choice | None = None, **how: bool
+) -> list[tuple[int, bytes]]:
     """All rows of a range, fetched in as many parts as it takes."""
     found: list[tuple[int, bytes]] = []
     while start < end:
-        part = log.fetch(start, end, choice or Choice(), most_bytes=1_000)
+        part = log.fetch(start, end, choice or Choice(), most_bytes=1_000, **how)
         assert part.next > start
         for one in part.batches:
             found += zip(one.column("position").to_pylist(), one.column("payload").to_pylist(), strict=True)
@@ -59,7 +62,7 @@ def test_every_range_is_what_was_appended_there(
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=8), st.data())
-def test_a_torn_or_damaged_end_is_cut_at_the_last_whole_block(
+def test_what_is_torn_or_damaged_is_left_out_and_its_positions_are_not_given_again(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], data: st.DataObject
 ) -> None:
     log = make(tmp_path_factory.mktemp("log"))
@@ -69,17 +72,77 @@ def test_a_torn_or_damaged_end_is_cut_at_the_last_whole_block(
         stops.append(log.bytes)
     path = log.folder / file_name(0)
     whole = path.read_bytes()
+    everything = read(log, 0, log.head)
     at = data.draw(st.integers(0, len(whole) - 1))
-    if data.draw(st.booleans()):
+    is_torn = data.draw(st.booleans())
+    if is_torn:
         path.write_bytes(whole[:at])
     else:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ data.draw(st.integers(1, 255))]) + whole[at + 1 :])
-    intact = max(count for count, stop in enumerate(stops) if stop <= at)
+    intact = sum(sizes[: max(count for count, stop in enumerate(stops) if stop <= at)])
     again = make(log.folder)
-    expected = [b"%d" % number for number, size in enumerate(sizes[:intact]) for _ in range(size)]
-    assert [payload for _, payload in read(again, 0, again.head)] == expected
+    found = read(again, again.first, again.head, skips_damage=True)
+    assert set(found) <= set(everything)
+    assert found[:intact] == everything[:intact]
+    assert is_torn or again.head >= len(everything)
+    head = again.head
     assert again.append(rows([b"next"]), 1, 0)
-    assert read(make(log.folder), len(expected), len(expected) + 1) == [(len(expected), b"next")]
+    assert read(make(log.folder), head, head + 1) == [(head, b"next")]
+
+
+def test_one_damaged_byte_takes_one_block(tmp_path: Path) -> None:
+    log = make(tmp_path, until_read=True)
+    for number in range(10):
+        log.append(rows([b"%d" % number] * 100), 1, 0)
+    block_bytes = log.bytes // 10
+    damage(tmp_path / file_name(0), block_bytes // 2)
+    again = make(tmp_path, until_read=True)
+    assert (again.first, again.head, again.losses.cut_bytes) == (0, 1_000, 0)
+    with pytest.raises(NotRetained, match="positions 0 to 99 are damaged"):
+        again.fetch(0, 1_000)
+    part = again.fetch(50, 1_000, skips_damage=True)
+    assert (part.damaged, sum(batch.num_rows for batch in part.batches)) == (50, 900)
+    assert len(read(again, 100, 1_000)) == 900
+
+
+def damage(path: Path, at: int) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[at] ^= 1
+    path.write_bytes(whole)
+
+
+def test_the_log_goes_on_above_all_positions_that_somebody_may_know(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    for number in range(10):
+        log.append(rows([b"%d" % number] * 100), 1, 0)
+    log.commit("q", 900, 1)
+    log.append(rows([b"last"]), 1, 0)
+    path = tmp_path / file_name(0)
+    damage(path, 0)
+    whole = path.read_bytes()
+    again = make(tmp_path)
+    assert again.first == again.head > 1_001
+    assert (tmp_path / file_name(0)).with_suffix(".damaged").read_bytes() == whole
+    again.append(rows([b"new"]), 1, 0)
+    assert read(make(tmp_path), again.first, again.head) == [(again.first, b"new")]
+
+
+def test_a_cursor_behind_the_end_leaves_a_hole(tmp_path: Path) -> None:
+    log = make(tmp_path)
+    for number in range(2):
+        log.append(rows([b"%d" % number] * 10), 1, 0)
+    log.commit("q", 15, 1)
+    path = tmp_path / file_name(0)
+    path.write_bytes(path.read_bytes()[: log.bytes // 2])
+    again = make(tmp_path)
+    assert (again.first, again.head) == (0, 15)
+    again.append(rows([b"new"]), 1, 0)
+    with pytest.raises(NotRetained, match=r"positions 10 to 14 were damaged; failOnDataLoss=false goes on"):
+        again.fetch(5, 16)
+    with pytest.raises(NotRetained, match="positions 11 to 11 were damaged"):
+        again.fetch(11, 12)
+    assert again.fetch(11, 12, skips_damage=True).damaged == 1
+    assert [position for position, _ in read(make(tmp_path), 8, 16, skips_damage=True)] == [8, 9, 15]
 
 
 def test_only_what_a_reader_asks_for_is_fetched(tmp_path: Path) -> None:
@@ -166,6 +229,18 @@ def test_cursors_survive_and_never_go_back(tmp_path: Path) -> None:
         log.commit("q", 11, 5)
 
 
+def test_there_are_no_more_cursors_than_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cursors, "QUERIES_MAX", 2)
+    log = make(tmp_path)
+    log.commit("a", 0, 1)
+    log.commit("b", 0, 2)
+    with pytest.raises(InvalidInput, match="query = c: expected at most 2 queries"):
+        log.commit("c", 0, 3)
+    log.commit("a", 0, 3)
+    with pytest.raises(InvalidInput, match="a name of 1 to 200 characters"):
+        log.commit("", 0, 3)
+
+
 def test_a_full_disk_is_counted_and_reading_goes_on(tmp_path: Path) -> None:
     log = make(tmp_path)
     assert log.append(rows([b"kept"]), 1, 0)
@@ -183,18 +258,19 @@ def test_a_full_disk_is_counted_and_reading_goes_on(tmp_path: Path) -> None:
     assert read(make(tmp_path), 0, 2) == [(0, b"kept"), (1, b"later")]
 
 
-def test_what_lies_before_a_damaged_segment_is_put_aside(tmp_path: Path) -> None:
+def test_a_segment_that_is_damaged_leaves_a_hole(tmp_path: Path) -> None:
     log = make(tmp_path, max_bytes=1 << 20)
     for _ in range(6):
         log.append(rows([bytes(50_000)]), 1, 0)
     files = sorted(tmp_path.glob("*.log"))
     files[2].write_bytes(files[2].read_bytes()[:-1])
     again = make(tmp_path, max_bytes=1 << 20)
-    assert (again.first, again.head, again.losses.broken_segments) == (3, 6, 3)
+    assert (again.first, again.head) == (0, 6)
+    assert len(read(again, 0, 2)) == 2
     assert len(read(again, 3, 6)) == 3
-    assert sorted(path.name for path in tmp_path.glob("*.damaged")) == [
-        path.with_suffix(".damaged").name for path in files[:3]
-    ]
+    with pytest.raises(NotRetained, match="positions 2 to 2 were damaged"):
+        again.fetch(0, 6)
+    assert [position for position, _ in read(again, 0, 6, skips_damage=True)] == [0, 1, 3, 4, 5]
 
 
 def test_a_damaged_block_is_named_and_not_served(tmp_path: Path) -> None:

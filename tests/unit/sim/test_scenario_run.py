@@ -199,6 +199,14 @@ def test_runs_of_other_seeds_stay_in_the_folder_and_the_same_seed_is_replaced(tm
     assert manifest[0]["rows"] == 3
 
 
+@pytest.mark.parametrize("names", [("baseline-mtep", "baseline-fifo"), ("v1.2", "v1"), ("a-b", "a_b")])
+def test_a_run_leaves_those_of_other_scenarios_alone(tmp_path: Path, names: tuple[str, str]) -> None:
+    for name in names:
+        run(replace(pair(), name=name), seed=1).write_trace(tmp_path)
+    assert {*record.read(tmp_path)["run"].to_pylist()} == {*names}
+    assert len(list((tmp_path / "facts").iterdir())) == 2 * len(names), "of two brokers each"
+
+
 def test_records_that_a_run_had_no_room_for_are_in_the_manifest(tmp_path: Path) -> None:
     run(pair(), record_capacity=1).write_trace(tmp_path)
     (dropped,) = [line for line in lines(tmp_path / "manifest" / "seed_0-sim.jsonl") if "reason" in line]
@@ -224,6 +232,8 @@ def test_facts_of_a_run_are_those_of_its_processors(tmp_path: Path) -> None:
         for fact in facts["topics"]
     }
     assert told == {"t": (0.6, {"p": 3 / 7}), "u": (0.4, {"q": 2 / 7, "r": 2 / 7})}
+    flows = {one["client"]: one["flow_share"] for fact in facts["topics"] for one in fact["clients"]}
+    assert (flows, facts["fragment_bytes"]) == ({"p": 3 / 7, "q": 2 / 7, "r": 2 / 7}, 65_536)
     nothing = json.loads((tmp_path / "facts" / "plain-sim-00000001.json").read_text())
     assert (nothing["input"], nothing["topics"]) == (None, [])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,12 +15,28 @@ import pytest
 import giusto
 from giusto.broker import Broker
 from giusto.config import BrokerConfig, Retain
-from giusto.errors import InvalidInput, RequestFailed
-from giusto.pipeline.source import outgoing
+from giusto.errors import Closed, InvalidInput, NotRetained, RequestFailed
 from giusto.retain import columns, requests
-from giusto.retain.requests import Commit, Fetch, Find, Head, LogIs, Part, Publish, Published, Stage
+from giusto.retain.journal import Epoch
+from giusto.retain.requests import (
+    Commit,
+    Fetch,
+    FetchFile,
+    Find,
+    Head,
+    LogIs,
+    Part,
+    Publish,
+    Published,
+    Stage,
+)
+from giusto.retain.staged import schema
+from giusto.retain.staging import Staging
 from giusto.steward import Steward
+from giusto.steward.desk import Readers
+from giusto.steward.handover import Handover
 from giusto.steward.keeper import BLOCK_BYTES, blocks
+from giusto.steward.records import RecordFiles
 from giusto.steward.steward import duties, folder_name
 
 WATCHDOG_S = 120.0
@@ -67,7 +84,8 @@ def test_what_is_published_is_kept_and_found_again_after_a_restart(tmp_path: Pat
         wait_for(lambda: find(bus, "ward/3").head == 100)
         log = find(bus, "ward/+")
         assert (log.pattern, log.first, log.lost) == ("ward/#", 0, {})
-        ask(bus, "$giusto/log/commit", Commit(log.id, "q", 40), requests.Done)
+        fetch(bus, Fetch(log.id, 0, 40, query="q"))
+        ask(bus, "$giusto/log/commit", Commit(log.id, "q", 60), requests.Done)
     with serving(tmp_path, "ward/#") as bus:
         again = ask(bus, "$giusto/log/head", Head(log.id), LogIs)
         assert (again.head, again.cursors) == (100, {"q": 40})
@@ -93,6 +111,55 @@ def test_what_is_not_kept_is_said_with_what_is(tmp_path: Path) -> None:
         assert [one.pattern for one in listed] == ["ward/#", "lab/+"]
 
 
+def test_a_query_is_done_with_no_more_than_it_fetched(tmp_path: Path) -> None:
+    with serving(tmp_path, "ward/#", until="read") as bus:
+        with bus.advertise("ward/3") as publisher:
+            publisher.publish_many([b"x"] * 100)
+        wait_for(lambda: find(bus, "ward/3").head == 100)
+        id = find(bus, "ward/3").id
+
+        def commit_read(query: str, position: int) -> dict[str, int]:
+            ask(bus, "$giusto/log/commit", Commit(id, query, position), requests.Done)
+            return find(bus, "ward/3").cursors
+
+        assert commit_read("stranger", 100) == {}
+        fetch(bus, Fetch(id, 0, 30, query="q"))
+        assert commit_read("q", 20) == {"q": 20}
+        assert commit_read("q", 2**40) == {"q": 30}
+        with pytest.raises(RequestFailed, match="a name of 1 to 200 characters"):
+            fetch(bus, Fetch(id, 0, 30, query="q" * 201))
+    with serving(tmp_path, "ward/#") as bus:
+        assert commit_read("q", 40) == {"q": 30}
+        fetch(bus, Fetch(id, 30, 50, query="q"))
+        assert commit_read("q", 40) == {"q": 40}
+
+
+def test_how_far_queries_have_fetched_is_known_of_so_many_only() -> None:
+    readers = Readers(most=2)
+    for query in ("a", "b", "a", "c"):
+        readers.fetched("log", query, 5)
+    readers.fetched("log", "a", 3)
+    assert [readers.done_with("log", query, 9) for query in "abc"] == [5, 0, 5]
+
+
+@pytest.mark.parametrize("pattern", ["a/#/#", "", "a//b", "#/a"])
+def test_what_is_no_pattern_is_not_found(tmp_path: Path, pattern: str) -> None:
+    with serving(tmp_path, "#") as bus, pytest.raises(RequestFailed, match="InvalidInput"):
+        find(bus, pattern)
+
+
+@pytest.mark.parametrize("name", ["\0.parquet", "a" * 5_000 + ".parquet", "../x.parquet", ".x.parquet", "x"])
+def test_what_is_no_file_of_records_is_refused(tmp_path: Path, name: str) -> None:
+    files = RecordFiles(tmp_path)
+    with pytest.raises(NotRetained, match="not a file of records"):
+        files.fetch(FetchFile(name, 0))
+    with pytest.raises(NotRetained, match="not a file of records"):
+        files.fetch(FetchFile("x.parquet", -1))
+    (tmp_path / "records" / "x.parquet").mkdir(parents=True)
+    with pytest.raises(NotRetained, match=r"^x\.parquet: cannot be read: Is a directory$"):
+        files.fetch(FetchFile("x.parquet", 0))
+
+
 def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
     payload = bytes(range(256)) * 12_000
     with serving(tmp_path, "image/#") as bus:
@@ -110,35 +177,82 @@ def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
         assert columns.decode(body).column("payload").to_pylist() == [payload]
 
 
-def staged(bus: giusto.Bus, number: int, *payloads: bytes) -> str:
-    rows = [{"topic": "out", "payload": one, "priority": 1, "attributes": b""} for one in payloads]
-    batch = pa.RecordBatch.from_pylist(rows, outgoing.schema())
+def staged(bus: giusto.Bus, number: int, *payloads: bytes, topic: str = "out") -> str:
+    rows = [{"topic": topic, "payload": one, "priority": 1, "attributes": b""} for one in payloads]
+    batch = pa.RecordBatch.from_pylist(rows, schema())
     id = f"{number:032x}-000000"
-    body = columns.encode([batch], outgoing.schema())
+    body = columns.encode([batch], schema())
     ask(bus, "$giusto/sink/stage", Stage(id, len(rows), body), requests.Done)
     return id
+
+
+def commit(bus: giusto.Bus, query: str, epoch: int, *ids: str) -> Published:
+    return ask(bus, "$giusto/sink/commit", Publish(query, epoch, list(ids)), Published)
 
 
 def test_an_epoch_goes_out_once_for_a_query(tmp_path: Path) -> None:
     with serving(tmp_path) as bus:
         subscription = bus.subscribe("out")
 
-        def commit(query: str, epoch: int, *ids: str) -> Published:
-            return ask(bus, "$giusto/sink/commit", Publish(query, epoch, list(ids)), Published)
-
         first = staged(bus, 1, b"a", b"b")
         assert subscription.available() == 0
-        assert commit("q", 0, first) == Published(2, again=False)
-        assert commit("q", 0, staged(bus, 2, b"a", b"b")) == Published(0, again=True)
-        assert commit("q", 1, staged(bus, 3, b"c")) == Published(1, again=False)
-        assert commit("other", 0, staged(bus, 4, b"d")) == Published(1, again=False)
+        assert commit(bus, "q", 0, first) == Published(2, again=False)
+        assert commit(bus, "q", 0, staged(bus, 2, b"a", b"b")) == Published(0, again=True)
+        assert commit(bus, "q", 1, staged(bus, 3, b"c")) == Published(1, again=False)
+        assert commit(bus, "other", 0, staged(bus, 4, b"d")) == Published(1, again=False)
         with pytest.raises(RequestFailed, match="1 of 1 staged parts are gone"):
-            commit("q", 2, f"{9:032x}-000000")
+            commit(bus, "q", 2, f"{9:032x}-000000")
         received = [subscription.receive(timeout="30s").payload for _ in range(4)]
         assert received == [b"a", b"b", b"c", b"d"]
     with serving(tmp_path) as bus:
         again = Publish("q", 1, [staged(bus, 5, b"c")])
         assert ask(bus, "$giusto/sink/commit", again, Published) == Published(0, again=True)
+
+
+def test_an_epoch_that_was_torn_does_not_keep_the_broker_from_starting(tmp_path: Path) -> None:
+    staging = Staging(tmp_path / "sink")
+    id = f"{1:032x}-000000"
+    (tmp_path / "sink" / "staged" / id).write_bytes(b"junk")
+    staging.journal(Epoch("q", 0, [id]))
+    with serving(tmp_path) as bus:
+        with pytest.raises(RequestFailed, match="rows = 4 bytes: expected an Arrow stream"):
+            ask(bus, "$giusto/sink/stage", Stage(id, 1, b"junk"), requests.Done)
+        assert commit(bus, "q", 0, staged(bus, 2, b"a")) == Published(1, again=False)
+
+
+def test_nothing_of_an_epoch_goes_out_if_one_of_its_topics_does_not_take_it(tmp_path: Path) -> None:
+    with serving(tmp_path) as bus, giusto.connect(bus.address) as other:
+        other.advertise("promised", giusto.Offer(min_sep="10ms", max_size=64))
+        bus.subscribe("promised", giusto.Need(max_latency="50ms"))
+        subscription = bus.subscribe("out")
+        ids = [staged(bus, 1, b"a", b"b"), staged(bus, 2, b"c", topic="promised")]
+        for _ in range(2):
+            with pytest.raises(RequestFailed):
+                commit(bus, "q", 5, *ids)
+        assert commit(bus, "q", 5, staged(bus, 3, b"mended")) == Published(1, again=False)
+        assert subscription.receive(timeout="30s").payload == b"mended"
+
+
+def test_rows_are_noted_when_they_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    flush, went_out = giusto.Bus.flush, Staging.went_out
+    monkeypatch.setattr(giusto.Bus, "flush", lambda *given: (done.append("left"), flush(*given)))
+    monkeypatch.setattr(Staging, "went_out", lambda *given: (done.append("noted"), went_out(*given))[1])
+    with serving(tmp_path) as bus:
+        commit(bus, "q", 0, staged(bus, 1, b"a"), staged(bus, 2, b"b"))
+    assert done == ["left", "noted"] * 2
+
+
+def test_the_name_of_a_query_cannot_be_used_up(tmp_path: Path) -> None:
+    with serving(tmp_path) as bus:
+        assert commit(bus, "q", 0, staged(bus, 1, b"a")) == Published(1, again=False)
+        with pytest.raises(RequestFailed, match="expected 0 or 1"):
+            commit(bus, "q", 2**62)
+        assert commit(bus, "q", 1) == Published(0, again=False)
+        assert commit(bus, "q", 1, staged(bus, 2, b"b")) == Published(1, again=False)
+        assert commit(bus, "q", 1, staged(bus, 3, b"b")) == Published(0, again=True)
+        with pytest.raises(RequestFailed, match="expected 1 or 2"):
+            commit(bus, "q", 0, staged(bus, 4, b"a"))
 
 
 def test_a_broker_without_settings_keeps_nothing() -> None:
@@ -165,8 +279,8 @@ def test_no_two_patterns_share_a_folder() -> None:
 class Sized:
     """As much of a message as matters for blocks."""
 
-    def __init__(self, size: int) -> None:
-        self.payload = bytes(size)
+    def __init__(self, size: int, attributes: int = 0) -> None:
+        self.payload, self.attribute_block = bytes(size), bytes(attributes)
 
 
 def test_blocks_are_neither_too_large_nor_empty() -> None:
@@ -175,3 +289,90 @@ def test_blocks_are_neither_too_large_nor_empty() -> None:
     assert [one for several in made for one in several] == messages
     assert all(several and sum(len(one.payload) for one in several[:-1]) < BLOCK_BYTES for several in made)
     assert list(blocks([])) == []
+    attributed: Any = [Sized(0, 200_000)] * 4
+    assert [len(several) for several in blocks(attributed)] == [2, 2]
+
+
+def test_what_waits_to_be_written_is_bounded_by_its_bytes() -> None:
+    handover = Handover(most_bytes=1_000)
+    several: Any = [Sized(300), Sized(200, 100)]
+    assert handover.put(several) == 800
+    handed_over = threading.Event()
+
+    def more() -> None:
+        handover.put(several)
+        handed_over.set()
+        handover.end()
+
+    thread = threading.Thread(target=more)
+    thread.start()
+    assert not handed_over.wait(0.05)
+    assert handover.get(None) is several
+    assert handed_over.wait(WATCHDOG_S)
+    assert handover.get(None) is several
+    assert handover.get(None) is None
+    large: Any = [Sized(5_000)]
+    thread.join()
+    lone = Handover(most_bytes=1_000)
+    assert lone.put(large) == 5_100, "what is too large goes alone"
+    assert lone.get(0) is large
+    assert lone.get(0) == []
+
+
+def test_a_disk_that_fails_is_counted_and_the_keeper_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> int:
+        raise OSError(30, "Read-only file system")
+
+    retain = Retain(patterns=("a",), folder=str(tmp_path))
+    config = BrokerConfig(listen=("tcp://127.0.0.1:0",), retain=retain)
+    with (
+        Broker(config) as broker,
+        Steward(broker) as steward,
+        giusto.connect(broker.address) as bus,
+        bus.advertise("a") as publisher,
+    ):
+        log = steward.logs["a"]
+        with monkeypatch.context() as patched:
+            patched.setattr(log, "trim", fails)
+            publisher.publish(b"1")
+            wait_for(lambda: log.head == 1)
+            publisher.publish(b"2")
+            wait_for(lambda: log.head == 2)
+            patched.setattr(log, "append", fails)
+            publisher.publish(b"3")
+            wait_for(lambda: find(bus, "a").lost == {"rows": 1})
+        publisher.publish(b"4")
+        wait_for(lambda: log.head == 3)
+
+
+class Ending:
+    """A duty that may fail at its end."""
+
+    def __init__(self, name: str, ended: list[str], error: Exception | None = None) -> None:
+        self.name, self.remarks, self._ended, self._error = name, list[str](), ended, error
+
+    def begin(self, bus: giusto.Bus) -> None:
+        self.bus = bus
+
+    def tend(self) -> None:
+        """Nothing to do."""
+
+    def end(self) -> None:
+        self._ended.append(self.name)
+        if self._error is not None:
+            raise self._error
+
+
+def test_all_duties_end_also_if_one_of_them_fails() -> None:
+    ended: list[str] = []
+    several = [Ending("first", ended, OSError("gone")), Ending("second", ended)]
+    with Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",))) as broker:
+        steward = Steward(broker, several)
+        steward.start()
+        with pytest.raises(OSError, match="gone"):
+            steward.stop()
+    assert ended == ["first", "second"]
+    with pytest.raises(Closed):
+        several[1].bus.subscribe("a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,12 +12,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracing import Traced
+from tracing import Source, Traced
 
-from giusto import record
-from giusto.trace.keeping import Kept, Limits, surplus
+from giusto import _core, record
+from giusto.trace import Options, TraceWriter
+from giusto.trace import file as files_of_records
+from giusto.trace.keeping import MANIFESTS_MAX, Kept, Limits, surplus
+from giusto.trace.manifest import Manifest
+from giusto.trace.settling import settle
 from giusto.trace.writer import RETRY_NS
 
+NOBODY = {"run": "run_1", "node": "ward 3", "wall_offset_ns": 0}
 KEPT = st.lists(st.builds(Kept, st.uuids().map(str), st.integers(0, 100), st.integers(0, 1_000)))
 
 
@@ -109,3 +115,110 @@ def test_a_full_disk_costs_records_and_nothing_else(tmp_path: Path, limit: int) 
     assert record.read(tmp_path, ["sequence"])["sequence"].to_pylist()[-100:] == list(range(350, 450))
     assert list((tmp_path / "records").glob(".*")) == []
     assert sum(line["rows"] for line in traced.said if line["event"] == "file") == kept
+
+
+def test_a_writer_goes_on_after_the_numbers_of_the_one_before(tmp_path: Path) -> None:
+    for rows in (3, 2):
+        traced = Traced(tmp_path)
+        traced.writer.state({**NOBODY, "at_ns": rows, "topics": [rows]})
+        traced.turn(rows)
+        traced.stop()
+    assert record.read(tmp_path).num_rows == 5
+    assert traced.files == ["ward_3-run_1-00000001.parquet", "ward_3-run_1-00000002.parquet"]
+    assert [line["name"] for line in traced.said if line["event"] == "file"] == traced.files
+    assert len(list((tmp_path / "facts").iterdir())) == 2
+
+
+def test_a_number_is_not_used_again_when_its_file_is_gone(tmp_path: Path) -> None:
+    for _ in range(2):
+        traced = Traced(tmp_path)
+        traced.turn(1)
+        traced.stop()
+        (path,) = record.files(tmp_path)
+        path.unlink()
+    assert path.name == "ward_3-run_1-00000002.parquet"
+
+
+def test_a_file_never_takes_the_name_of_another(tmp_path: Path) -> None:
+    (tmp_path / "new").write_text("new")
+    (tmp_path / "old").write_text("old")
+    with pytest.raises(FileExistsError):
+        settle(tmp_path / "new", tmp_path / "old")
+    assert (tmp_path / "old").read_text() == "old"
+
+
+def test_facts_that_hold_no_more_are_within_the_limits(tmp_path: Path) -> None:
+    Traced(tmp_path, run="earlier").stop()
+    traced = Traced(tmp_path, max_bytes=1_000)
+    for number in range(50):
+        traced.writer.state({**NOBODY, "at_ns": number, "topics": [number, "x" * 200]})
+    traced.turn(1)
+    traced.stop()
+    facts = sorted((tmp_path / "facts").iterdir())
+    assert facts[-1].name == "ward_3-run_1-00000050.json", "those that hold stay"
+    assert len(facts) < 5
+    assert len(traced.files) == 1
+    assert {line["event"] for line in traced.said} == {"file", "ended"}
+
+
+def test_facts_that_held_long_ago_and_hold_still_are_not_old(tmp_path: Path) -> None:
+    traced = Traced(tmp_path, max_age_ns=1, file_rows=1)
+    traced.writer.state({**NOBODY, "at_ns": 0, "topics": []})
+    for _ in range(3):
+        traced.turn(1)
+    traced.stop()
+    assert len(list((tmp_path / "facts").iterdir())) == 1
+    assert len(traced.files) == 1
+
+
+def test_manifests_of_runs_of_which_nothing_is_left_do_not_pile_up(tmp_path: Path) -> None:
+    earlier = Traced(tmp_path, run="kept")
+    earlier.turn(1)
+    earlier.stop()
+    folder = tmp_path / "manifest"
+    for number in range(MANIFESTS_MAX + 5):
+        (folder / f"ward_3-gone{number:03}.jsonl").touch()
+        os.utime(folder / f"ward_3-gone{number:03}.jsonl", ns=(number, number))
+    written = Manifest(folder / "ward_3-gone000.jsonl")
+    Traced(tmp_path).stop()
+    written.close()
+    names = {path.name for path in folder.iterdir()}
+    assert {"ward_3-kept.jsonl", "ward_3-run_1.jsonl", "ward_3-gone000.jsonl"} <= names
+    assert sorted(names)[1] == "ward_3-gone005.jsonl"
+
+
+def test_a_disk_that_lets_nothing_be_removed_costs_records_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object, **also: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    traced = Traced(tmp_path, file_rows=100)
+    traced.turn(100)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        patched.setattr(files_of_records.RecordFile, "add", refuse)
+        traced.turn(100)
+    traced.turn(100, after_ms=RETRY_NS // 1_000_000)
+    traced.stop()
+    assert record.read(tmp_path).num_rows == 200
+    assert traced.dropped["disk"] == 100
+
+
+def test_the_writers_thread_outlives_a_turn_that_fails(tmp_path: Path) -> None:
+    fails = iter([True])
+    drained = threading.Event()
+    source = Source()
+
+    def drain() -> _core.Batch | None:
+        if next(fails, False):
+            raise OSError("once")
+        drained.set()
+        return source.columns.drain()
+
+    options = Options(folder=str(tmp_path), every_ns=1_000_000)
+    writer = TraceWriter(options, drain, node="ward 3", run="run_1")
+    writer.start()
+    came = drained.wait(30)
+    writer.stop()
+    assert came

@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_summary_counts_records_outcomes_and_what_is_missing(folder: Path) -> None:
     found = summarise(folder)
-    assert (found.files, found.records, found.runs, found.nodes) == (2, 4, ["run-1"], ["ward 3"])
+    assert (found.files, found.records, found.runs, found.nodes) == (2, 4, ["run_1"], ["ward 3"])
     assert found.outcomes == {"delivered": 2, "late": 2}
     assert (found.first_ns, found.last_ns) == (5, 3 * MS + 5)
     assert (found.dropped, found.removed, found.writing, found.unread) == ({"ring": 3}, {}, [], [])

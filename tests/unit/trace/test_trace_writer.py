@@ -34,7 +34,7 @@ def test_a_file_says_what_it_is(tmp_path: Path) -> None:
     said = json.loads(metadata[METADATA_KEY])
     assert said.pop("wall_offset_ns") > 0
     span = {"first_ns": 5, "last_ns": 2 * MS + 5}
-    assert said == {"run": "run-1", "node": "ward 3", "sequence": 1, "rows": 3, "sampling": 7, **span}
+    assert said == {"run": "run_1", "node": "ward 3", "sequence": 1, "rows": 3, "sampling": 7, **span}
     assert metadata[record.VERSION_KEY] == str(record.VERSION).encode()
 
 
@@ -107,7 +107,7 @@ def test_facts_are_written_when_they_change(tmp_path: Path) -> None:
     traced = Traced(tmp_path)
     for number, weight in enumerate([1, 1, 2]):
         topics = [{"topic": "a", "weight": weight}]
-        traced.writer.state({"run": "run-1", "node": "ward 3", "at_ns": number, "topics": topics})
+        traced.writer.state({"run": "run_1", "node": "ward 3", "at_ns": number, "topics": topics})
     traced.stop()
     facts = [json.loads(path.read_text()) for path in sorted((tmp_path / "facts").iterdir())]
     assert [(fact["at_ns"], fact["topics"][0]["weight"]) for fact in facts] == [(0, 1), (2, 2)]

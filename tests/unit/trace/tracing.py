@@ -18,7 +18,7 @@ class Source:
 
     def __init__(self, capacity: int = 1_000) -> None:
         self.columns = _core.Columns(capacity)
-        self.columns.set_name("run", 0, "run-1")
+        self.columns.set_name("run", 0, "run_1")
         self.columns.set_name("node", 0, "ward 3")
         self.columns.set_name("topic", 0, "a")
         self.pushed = 0
@@ -45,7 +45,7 @@ class Source:
 class Traced:
     """A writer that only does what the test has it do."""
 
-    def __init__(self, folder: Path, run: str = "run-1", **options: Any) -> None:
+    def __init__(self, folder: Path, run: str = "run_1", **options: Any) -> None:
         self.source = Source()
         self.now = 0
         self.folder = folder

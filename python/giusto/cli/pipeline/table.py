@@ -41,7 +41,7 @@ def headline(verdict: Verdict) -> str:
             return f"held as far as the clocks tell: {verdict.uncertain:,} deliveries are within their error"
         case "held":
             return "held: no delivery was later than its bound"
-    return "no contracts: nothing was promised"
+    return "no promises: no delivery had a bound"
 
 
 def contracts(verdict: Verdict) -> str:

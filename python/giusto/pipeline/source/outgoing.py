@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from giusto import _core
-from giusto.contract.offer import SIZE_BYTES_DEFAULT
-from giusto.errors import InvalidInput, TooLarge
+from giusto.errors import InvalidInput
 from giusto.retain import columns
+from giusto.retain.staged import require_priorities, require_sizes, require_topic, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,21 +47,6 @@ def layout_of(schema: StructType, topic: str | None) -> Layout:
     return Layout(None if "topic" in kinds else topic, tuple(kinds))
 
 
-@cache
-def schema() -> pa.Schema:
-    """What is staged."""
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            ("topic", pa.string()),
-            ("payload", pa.binary()),
-            ("priority", pa.int8()),
-            ("attributes", pa.binary()),
-        ]
-    )
-
-
 def parts(batches: Iterator[pa.RecordBatch], layout: Layout) -> Iterator[tuple[int, bytes]]:
     """All rows in parts that fit into one request each, with the number of their rows."""
     for batch in batches:
@@ -95,23 +78,12 @@ def converted(batch: pa.RecordBatch, layout: Layout) -> pa.RecordBatch:
         if column.null_count:
             raise InvalidInput(f"column {name}", "null", "a value in every row")
     for name in pc.unique(topic).to_pylist():
-        _require_topic(name)
-    least, most = pc.min_max(priority).as_py().values() if rows else (0, 0)
-    if not 0 <= least <= most <= 7:
-        raise InvalidInput("column priority", f"{least} to {most}", "0 (lowest) to 7")
+        require_topic(name)
+    require_priorities(priority)
     blocks = [_block(one) for one in attributes.to_pylist()] if attributes is not None else [b""] * rows
     made = [topic, payload, priority.cast(pa.int8()), pa.array(blocks, pa.binary())]
-    largest = (pc.max(pc.binary_length(payload)).as_py() or 0) + max(map(len, blocks), default=0)
-    if largest > SIZE_BYTES_DEFAULT:
-        raise TooLarge("column payload, with attributes", largest, SIZE_BYTES_DEFAULT)
+    require_sizes(payload, made[-1])
     return pa.RecordBatch.from_arrays(made, schema=schema())
-
-
-def _require_topic(name: str) -> None:
-    try:
-        _core.topic_matches("#", name)
-    except InvalidInput as error:
-        raise InvalidInput("column topic", error.value, error.expected) from None
 
 
 def _block(given: Any) -> bytes:

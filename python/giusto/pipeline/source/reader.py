@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from giusto.pipeline.source import ranges
@@ -29,10 +30,15 @@ class RangePartition(InputPartition):
     fetch: Fetch
 
 
-def partitions_of(log: str, start: int, end: int, pattern: str, options: Options) -> list[RangePartition]:
+def partitions_of(
+    log: str, start: int, end: int, pattern: str, options: Options, query: str | None = None
+) -> list[RangePartition]:
     """A range of a log for several tasks."""
+    asked = Fetch(
+        log, start, end, pattern, options.filter, query=query, skips_damage=not options.fails_on_loss
+    )
     return [
-        RangePartition(Fetch(log, first, last, pattern, options.filter))
+        RangePartition(msgspec.structs.replace(asked, start=first, end=last))
         for first, last in ranges.split(start, end, options.partitions)
     ]
 

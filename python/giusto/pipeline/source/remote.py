@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +36,7 @@ _Any = TypeVar("_Any")
 COMMIT_NS = 600 * 1_000_000_000
 """Publishing an epoch may take longer than other answers."""
 
+_log = logging.getLogger("giusto.pipeline")
 _buses: dict[tuple[int, str], Bus] = {}
 
 
@@ -75,6 +77,9 @@ class Remote:
         start = asked.start
         while start < asked.end:
             part = self._whole(msgspec.structs.replace(asked, start=start))
+            if part.damaged:
+                said = "log %s: %d rows from position %d to %d were damaged"
+                _log.warning(said, asked.log, part.damaged, start, part.next - 1)
             if part.body:
                 yield columns.decode(part.body)
             start = part.next
@@ -85,7 +90,7 @@ class Remote:
         while len(body) < part.size:
             more = self._ask(requests.LOG + "fetch", msgspec.structs.replace(asked, skip=len(body)), Part)
             body += more.body
-        return Part(part.next, part.size, body)
+        return msgspec.structs.replace(part, body=body)
 
     def commit(self, log: str, query: str, position: int) -> None:
         """A query has done with all before `position`."""

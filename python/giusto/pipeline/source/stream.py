@@ -74,7 +74,7 @@ class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         log = self._remote.head(start["log"])
         self._require_kept(first, log.first, log.pattern)
         begin = min(max(first, log.first), last)
-        return partitions_of(log.id, begin, last, self._options.pattern, self._options)
+        return partitions_of(log.id, begin, last, self._options.pattern, self._options, start["query"])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part, fetched by whoever runs the task."""

@@ -24,6 +24,7 @@ from giusto.errors import InvalidInput
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.outgoing import Layout, parts
 from giusto.pipeline.source.remote import Remote
+from giusto.retain.requests import BATCH
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +63,7 @@ class TopicWriter(DataSourceArrowWriter):
 
     def commit(self, messages: list[Any]) -> None:
         """In the driver, when all tasks are done."""
-        Remote(self._options).publish(f"batch {uuid4().hex}", 0, ids_of(messages))
+        Remote(self._options).publish(BATCH + uuid4().hex, 0, ids_of(messages))
 
     def abort(self, messages: list[Any]) -> None:
         """In the driver, when one failed."""

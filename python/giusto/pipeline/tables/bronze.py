@@ -8,17 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from giusto.pipeline.linking import literal
-from giusto.pipeline.tables.files import COLUMNS, BadFile, Inspected, Inspector, RecordFile, record_files
+from giusto.pipeline.tables.files import (
+    COLUMNS,
+    LATEST_NS,
+    BadFile,
+    Inspected,
+    Inspector,
+    RecordFile,
+    instant,
+    record_files,
+)
 from giusto.record import Outcome
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-# Beyond this an instant is not one of any clock that runs since a start, or since 1970.
-LATEST_NS = 1 << 62
 # Nothing waits longer: an instant that is farther from when the message was sent is of another clock.
 LONGEST_NS = 24 * 3600 * 1_000_000_000
+# No message is larger, and no path nearly so long.
+MOST = {"size_bytes": 1 << 32, "hop": 1 << 16}
 # A broker reads its clock once per turn. What was sent while it stood still in one seems to have come before.
 STANDSTILL_NS = 1_000_000_000
 # Offsets of the wall clock are rounded to this: the time of day is for people.
@@ -39,7 +48,8 @@ WALL = "wall_offset_ns"
 REASON = "reason"
 FACTS = (
     "run string, node string, at_ns long, wall_offset_ns long, input string, output string, "
-    "topic string, weight double, topic_share double, client string, client_share double"
+    "fragment_bytes long, topic string, weight double, topic_share double, guarded boolean, "
+    "client string, client_share double, flow_share double"
 )
 
 
@@ -129,6 +139,7 @@ def reason() -> Column:
     found = found.when((fn.col("priority") < 0) | (fn.col("priority") > 7), "priority")
     found = found.when(any_of(is_no_number(name) for name in ("price", "penalty")), "price")
     found = found.when(any_of(is_out_of_range(name) for name in (*INSTANTS, *SPANS)), "range")
+    found = found.when(any_of(fn.col(name) > most for name, most in MOST.items()), "range")
     found = found.when(any_of(has_jumped(name) for name in INSTANTS[1:]), "clock jump")
     return found.when(is_out_of_order(), "order")
 
@@ -203,14 +214,12 @@ def fact_rows(file: Path) -> list[tuple[Any, ...]]:
     """One facts file as rows; a file that is no such thing has none."""
     try:
         fact = json.loads(file.read_text("utf-8"))
-        head = (
-            fact["run"],
-            fact["node"],
-            fact["at_ns"],
-            fact.get(WALL),
-            fact.get("input"),
-            fact.get("output"),
-        )
+        at_ns = instant(fact["at_ns"])
+        if at_ns is None:
+            return []
+        names = (text(fact.get(name)) for name in ("run", "node", "input", "output"))
+        run, node, *policies = names
+        head = (run, node, at_ns, instant(fact.get(WALL)), *policies, instant(fact.get("fragment_bytes")))
         rows = [row for topic in fact.get("topics") or [{}] for row in topic_rows(topic)]
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
@@ -219,11 +228,21 @@ def fact_rows(file: Path) -> list[tuple[Any, ...]]:
 
 def topic_rows(topic: dict[str, Any]) -> list[tuple[Any, ...]]:
     """A topic with each of its clients; itself alone if it has none."""
-    head = (topic.get("topic"), number(topic.get("weight")), number(topic.get("share")))
-    clients = topic.get("clients") or [{}]
-    return [(*head, client.get("client"), number(client.get("share"))) for client in clients]
+    is_guarded = topic["guarded"] if isinstance(topic.get("guarded"), bool) else None
+    head = (text(topic.get("topic")), number(topic.get("weight")), number(topic.get("share")), is_guarded)
+    return [(*head, *client_row(client)) for client in topic.get("clients") or [{}]]
+
+
+def client_row(client: dict[str, Any]) -> tuple[Any, ...]:
+    """A client of a topic, and what it is allotted."""
+    return text(client.get("client")), number(client.get("share")), number(client.get("flow_share"))
 
 
 def number(value: Any) -> float | None:
     """A number as a float, or nothing."""
     return None if value is None else float(value)
+
+
+def text(value: Any) -> str | None:
+    """A name, or nothing."""
+    return value if isinstance(value, str) else None

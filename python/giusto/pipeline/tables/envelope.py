@@ -88,7 +88,8 @@ def excess_of(at_ns: Whole, costs: Whole, rates: Rates) -> Excess:
     found = np.empty((3, len(rates.a)), np.int64)
     for k in range(0, len(rates.a), at_once):
         a, b = rates.a[k : k + at_once, None], rates.b[k : k + at_once, None]
-        after = total * a
+        # Within 64 bits, whatever sizes the records say.
+        after = np.minimum(total, LIMIT // a) * a
         after -= at_ns * b
         before = after - costs * a
         np.minimum.accumulate(before, axis=1, out=before)

@@ -22,6 +22,8 @@ TRACE_KEY = b"giusto.trace"
 RECORDS = "records"
 SUFFIX = ".parquet"
 MAGIC = b"PAR1"
+# Beyond this an instant is not one of any clock that runs since a start, or since 1970.
+LATEST_NS = 1 << 62
 # By name: what the values of a column are, whatever way they are stored.
 COLUMNS: dict[str, str] = {
     "run": "string",
@@ -151,7 +153,7 @@ def judged(path: Path, schema: pa.Schema, rows: int) -> RecordFile | BadFile:
     if problem is not None:
         return BadFile(path, "foreign", problem, rows)
     trace = said(metadata.get(TRACE_KEY))
-    return RecordFile(path, rows, file_key(trace), whole(trace.get("wall_offset_ns")))
+    return RecordFile(path, rows, file_key(trace), instant(trace.get("wall_offset_ns")))
 
 
 def column_problem(schema: pa.Schema) -> str | None:
@@ -194,6 +196,12 @@ def file_key(trace: dict[str, Any]) -> tuple[str, str, int] | None:
     if isinstance(run, str) and isinstance(node, str) and number is not None:
         return run, node, number
     return None
+
+
+def instant(value: object) -> int | None:
+    """An instant, or what is between two clocks, if a clock can show it."""
+    found = whole(value)
+    return found if found is not None and abs(found) < LATEST_NS else None
 
 
 def whole(value: object) -> int | None:

@@ -202,9 +202,11 @@ def of_several(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as fn
 
     hop, by_broker = fn.col("hop"), at_broker("hop")
-    known = {name: fn.when(fn.col(name).isNotNull(), hop) for name in TIMES}
-    kinds = with_unnumbered(rows).groupBy(*KEY)
-    return kinds.agg(
+    # At one place the last one counts: records without numbers may be of two subscriptions there.
+    known = {name: fn.when(fn.col(name).isNotNull(), fn.struct("hop", name)) for name in TIMES}
+    is_last = fn.col("nth_there") == 1
+    placed = with_unnumbered(rows).withColumn("nth_there", nth_there()).withColumn("place", place())
+    found = placed.groupBy(*KEY, "place").agg(
         *[fn.max(name).alias(name) for name in SAID],
         fn.max_by("node", by_broker).alias("node"),
         fn.max(hop + fn.when(is_endpoint(), 0).otherwise(1)).alias("hops"),
@@ -213,11 +215,28 @@ def of_several(rows: DataFrame) -> DataFrame:
         fn.max_by("t_egress_ns", known["t_egress_ns"]).alias("t_egress_ns"),
         fn.max(fn.coalesce("t_received_ns", "t_elsewhere_ns")).alias("t_received_ns"),
         fn.max("clock_error_ns").alias("clock_error_ns"),
-        fn.max_by("outcome", fn.struct("hop", is_endpoint(), "node")).alias("outcome"),
-        fn.sum(waited()).alias("queue_ns"),
-        fn.sum(sent_on()).alias("egress_ns"),
+        fn.max_by("outcome", fn.struct("hop", is_endpoint(), "node", "t_egress_ns")).alias("outcome"),
+        fn.sum(fn.when(is_last, waited())).alias("queue_ns"),
+        fn.sum(fn.when(is_last, sent_on())).alias("egress_ns"),
         (fn.count("*") + fn.max("more")).alias("records"),
     )
+    return found.drop("place")
+
+
+def place() -> Column:
+    """What was lost before it was for anybody was lost in one place: in another it is another loss."""
+    from pyspark.sql import functions as fn
+
+    return fn.when(fn.col("subscriber").isNull(), fn.col("node"))
+
+
+def nth_there() -> Column:
+    """Counts records of one delivery at one place, from the one that was sent on last."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    there = Window.partitionBy(*KEY, "node", "hop", is_endpoint())
+    return fn.row_number().over(there.orderBy(*(fn.desc_nulls_last(name) for name in TIMES[::-1])))
 
 
 def with_unnumbered(rows: DataFrame) -> DataFrame:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.tables import envelope, pieces
+from giusto.pipeline.tables.silver import is_endpoint
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
 
 if TYPE_CHECKING:
@@ -25,8 +26,14 @@ def partial(inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as fn
 
     min_sep = fn.when(fn.col("min_sep_ns").between(1, MIN_SEP_MAX_NS), fn.col("min_sep_ns"))
-    messages = inputs.hops.select(
-        *("run", "publisher", "topic", "sequence", "size_bytes", "t_sent_ns"), min_sep.alias("min_sep_ns")
+    # Each once before they are sorted and leave for Python: there is a record for everybody who gets one.
+    # A subscriber does not know what was offered: by its records the flow would be there a second time.
+    messages = (
+        inputs.hops.filter(~is_endpoint())
+        .select(
+            *("run", "publisher", "topic", "sequence", "size_bytes", "t_sent_ns"), min_sep.alias("min_sep_ns")
+        )
+        .distinct()
     )
     # A flow is sorted by a number that stands for it: to compare names would cost more.
     flow = fn.xxhash64(*FLOW)

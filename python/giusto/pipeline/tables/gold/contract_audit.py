@@ -2,7 +2,8 @@
 
 What is compared is what a subscription's own report compares: from when the publisher sent a message until
 the subscriber had it; until the broker sent it on, where no subscriber keeps records. A delivery that is
-later than its bound by no more than the clocks may be apart is uncertain, not a violation.
+later than its bound by no more than the clocks may be apart is uncertain, not a violation. What was dropped
+because it was too old misses its deadline like what came too late.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ def is_uncertain() -> Column:
     return fn.coalesce(fn.col("latency_ns") > fn.col("bound_ns"), fn.lit(False)) & ~is_violation()
 
 
+def is_miss() -> Column:
+    """Whether it came after its deadline, or was dropped on the way for its age."""
+    from pyspark.sql import functions as fn
+
+    outcome = fn.col("outcome")
+    return (outcome == "late") | ((outcome == "expired") & fn.col("deadline_ns").isNotNull())
+
+
 def partial(inputs: Inputs) -> DataFrame:
     """Counts, and the largest, of each contract."""
     from pyspark.sql import functions as fn
@@ -44,7 +53,7 @@ def partial(inputs: Inputs) -> DataFrame:
         fn.count("bound_ns").alias("with_bound"),
         fn.count_if(is_violation()).alias("violations"),
         fn.count_if(is_uncertain()).alias("uncertain"),
-        fn.count_if(fn.col("outcome") == "late").alias("misses"),
+        fn.count_if(is_miss()).alias("misses"),
         fn.count_if(latency.isNull()).alias("lost"),
         fn.max(latency).alias("largest_ns"),
         fn.max(bound).alias("bound_ns"),
@@ -67,7 +76,9 @@ def present(merged: DataFrame) -> DataFrame:
     from pyspark.sql import functions as fn
 
     verdict = fn.when(fn.col("violations") > 0, "violated").when(fn.col("uncertain") > 0, "uncertain")
-    return merged.withColumn("verdict", verdict.otherwise("held"))
+    # A deadline promises nothing, so nothing can have held.
+    verdict = verdict.when(fn.col("with_bound") > 0, "held").otherwise("no bound")
+    return merged.withColumn("verdict", verdict)
 
 
 TABLE = Table("contract_audit", partial, merge, present)

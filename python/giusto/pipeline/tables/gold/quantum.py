@@ -65,7 +65,7 @@ def in_turn(hops: DataFrame) -> DataFrame:
     from pyspark.sql import functions as fn
 
     turns = Window.partitionBy("run", "node", "slice").orderBy("t_selected_ns")
-    at_once = Window.partitionBy("run", "node", "slice", "t_selected_ns")
+    at_once = turns.rangeBetween(Window.currentRow, Window.currentRow)
     is_last = fn.col("after_ns") > fn.col("t_selected_ns")
     return (
         selections(hops)

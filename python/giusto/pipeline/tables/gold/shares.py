@@ -1,7 +1,10 @@
-"""Which part of a node's work each flow got, beside what its topic and its client are sure of (r_k and θ_i).
+"""Which part of a node's work each flow got, beside what was allotted to it.
 
-A share below the allotment is a broken promise only if the flow had work waiting all the time: `backlogged`
-says so, by 64 instants of each window, at which a message of the flow either waited or not.
+Work is counted in quanta, one per started fragment of a message, in the window in which it was chosen. What
+is under contract is served before the rest, so each class is a whole of its own: `share` is of all quanta of
+the class, and so are the allotments: of the flow, of its topic (r_k), and of its client over all of that
+client's flows (θ_i). A share below `allotted_flow` is a broken promise only if the flow had work waiting all
+the time: `backlogged` says so, by 64 instants of each window, at which a message of it either waited or not.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 FLOW = ("run", "node", "topic", "client")
 KEY = (*FLOW, "window_start_ns")
 LOOKS = 64
-ALLOTTED = "struct<at_ns: bigint, topic: double, client: double>"
+ALLOTTED = "struct<at_ns: bigint, guarded: boolean, topic: double, client: double, flow: double>"
+FRAGMENT_BYTES = 65_536
+"""What a quantum serves at a broker that does not say."""
 
 
 def partial(inputs: Inputs) -> DataFrame:
@@ -25,9 +30,24 @@ def partial(inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as fn
 
     chosen = selections(inputs.hops).withColumnRenamed("publisher", "client")
-    found = summed(in_windows(chosen, inputs.window_ns))
+    found = summed(in_windows(with_quanta(chosen, inputs.facts), inputs.window_ns))
     said = found.withColumn("window_ns", fn.lit(inputs.window_ns).cast("long"))
     return with_allotment(said, inputs.facts)
+
+
+def with_quanta(chosen: DataFrame, facts: DataFrame | None) -> DataFrame:
+    """How many quanta each message took, by the fragments of its node."""
+    from pyspark.sql import functions as fn
+
+    fragment = fn.lit(FRAGMENT_BYTES).cast("long")
+    if facts is not None:
+        said = facts.filter("fragment_bytes > 0").groupBy("run", "node")
+        known = said.agg(fn.max_by("fragment_bytes", "at_ns").alias("fragment_bytes"))
+        chosen = chosen.join(fn.broadcast(known), ["run", "node"], "left")
+        fragment = fn.coalesce("fragment_bytes", fragment)
+    sized = chosen.withColumn("fragment_bytes", fragment)
+    started = fn.expr("(size_bytes + fragment_bytes - 1) div fragment_bytes")
+    return sized.withColumn("quanta", fn.greatest(started, fn.lit(1)))
 
 
 def in_windows(chosen: DataFrame, window_ns: int) -> DataFrame:
@@ -35,7 +55,8 @@ def in_windows(chosen: DataFrame, window_ns: int) -> DataFrame:
     from pyspark.sql import functions as fn
 
     windows = fn.sequence(fn.expr(f"t_ingress_ns div {window_ns}"), fn.expr(f"t_selected_ns div {window_ns}"))
-    found = chosen.select(*FLOW, "t_ingress_ns", "t_selected_ns", fn.explode(windows).alias("window"))
+    times = ("t_ingress_ns", "t_selected_ns")
+    found = chosen.select(*FLOW, *times, "quanta", fn.explode(windows).alias("window"))
     found = found.withColumn("window_start_ns", fn.col("window") * window_ns)
     # A message waits at the looks from `low` to before `high`.
     looked = found.withColumn("low", look("t_ingress_ns", window_ns)).withColumn(
@@ -47,6 +68,7 @@ def in_windows(chosen: DataFrame, window_ns: int) -> DataFrame:
         *FLOW,
         "window_start_ns",
         is_last.cast("int").alias("served"),
+        fn.when(is_last, fn.col("quanta")).otherwise(0).alias("quanta"),
         fn.when(fn.col("low") < fn.col("high"), bits).otherwise(fn.lit(0)).cast("long").alias("waited"),
     )
 
@@ -64,9 +86,8 @@ def summed(parts: DataFrame, *also: Column) -> DataFrame:
     """Counts add up; an instant counts if any part had something waiting then."""
     from pyspark.sql import functions as fn
 
-    return parts.groupBy(*KEY).agg(
-        fn.sum("served").cast("long").alias("served"), fn.bit_or("waited").alias("waited"), *also
-    )
+    counts = (fn.sum(name).cast("long").alias(name) for name in ("served", "quanta"))
+    return parts.groupBy(*KEY).agg(*counts, fn.bit_or("waited").alias("waited"), *also)
 
 
 def with_allotment(found: DataFrame, facts: DataFrame | None) -> DataFrame:
@@ -77,9 +98,7 @@ def with_allotment(found: DataFrame, facts: DataFrame | None) -> DataFrame:
         return found.withColumn("allotted", fn.lit(None).cast(ALLOTTED))
     said = facts.filter(fn.col("client").isNotNull()).select(
         *FLOW,
-        fn.struct(
-            "at_ns", fn.col("topic_share").alias("topic"), fn.col("client_share").alias("client")
-        ).alias("said"),
+        fn.struct("at_ns", "guarded", "topic_share", "client_share", "flow_share").alias("said"),
     )
     history = said.groupBy(*FLOW).agg(fn.sort_array(fn.collect_list("said"), asc=False).alias("history"))
     end = fn.col("window_start_ns") + fn.col("window_ns")
@@ -96,18 +115,21 @@ def merge(partials: DataFrame) -> DataFrame:
 
 
 def present(merged: DataFrame) -> DataFrame:
-    """Shares of all that the node chose in a window."""
+    """Shares of all that the node chose of a class in a window."""
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
-    every = Window.partitionBy("run", "node", "window_start_ns")
-    total = fn.sum("served").over(every)
-    return merged.select(
+    # What nobody has said to be under contract is with the rest.
+    classed = merged.withColumn("class", fn.coalesce("allotted.guarded", fn.lit(False)))
+    every = Window.partitionBy("run", "node", "window_start_ns", "class")
+    total = fn.sum("quanta").over(every)
+    return classed.select(
         *KEY,
+        fn.col("allotted.guarded").alias("guarded"),
         "served",
-        (fn.col("served") / fn.nullif(total, fn.lit(0))).alias("share"),
-        fn.col("allotted.topic").alias("allotted_topic"),
-        fn.col("allotted.client").alias("allotted_client"),
+        "quanta",
+        (fn.col("quanta") / fn.nullif(total, fn.lit(0))).alias("share"),
+        *(fn.col(f"allotted.{name}").alias(f"allotted_{name}") for name in ("flow", "topic", "client")),
         (fn.bit_count("waited") / LOOKS).alias("waiting"),
         (fn.bit_count("waited") == LOOKS).alias("backlogged"),
     )

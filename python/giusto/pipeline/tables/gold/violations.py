@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.tables.gold.contract_audit import is_violation
+from giusto.pipeline.tables.selections import broker
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def next_turns(hops: DataFrame, found: DataFrame) -> DataFrame:
     steps = fn.expr(f"sequence(t_selected_ns div {STEP_NS}, {until} div {STEP_NS})")
     wanted = found.select(*PLACE, fn.explode(steps).alias("step"))
     wanted = wanted.select(fn.xxhash64(*PLACE, "step").alias("when"))
-    chosen = hops.filter(fn.col("t_selected_ns").isNotNull()).withColumn("slice", slice_of())
+    chosen = hops.filter(fn.col("t_selected_ns").isNotNull())
+    chosen = chosen.withColumn("slice", slice_of()).withColumn("node", broker())
     timed = chosen.withColumn("when", fn.xxhash64(*PLACE, fn.expr(f"t_selected_ns div {STEP_NS}")))
     near = timed.join(fn.broadcast(wanted.distinct()), "when", "left_semi")
     turns = near.select(*PLACE, "t_selected_ns").distinct()
