@@ -9,9 +9,12 @@ import pytest
 
 from giusto.broker import Broker
 from giusto.config import BrokerConfig
-from giusto.errors import NotRetained, Unreachable
+from giusto.errors import Closed, NotRetained, Unreachable
 from giusto.pipeline.fetching import Fetching
+from giusto.pipeline.manifests import dropped
+from giusto.pipeline.source.remote import Remote
 from giusto.steward import Steward
+from giusto.steward.beside import Beside
 from giusto.steward.records import RecordFiles
 
 
@@ -45,6 +48,47 @@ def test_files_are_brought_once_and_not_again_when_they_are_known(broker: Broker
             assert here(fetching) == {"hub-1-00000003.parquet": b"new"}
         finally:
             fetching.close()
+
+
+def test_what_was_not_kept_and_what_records_do_not_say_come_too(broker: Broker, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    for folder, name in (("manifest", "hub-1.jsonl"), ("facts", "hub-1-00000001.json"), ("facts", ".half")):
+        (trace / folder).mkdir(parents=True, exist_ok=True)
+        (trace / folder / name).write_text('{"event": "dropped", "rows": 3, "reason": "ring"}\n')
+    with Steward(broker, also=[RecordFiles(trace), Beside(trace)]):
+        fetching = Fetching(broker.address, tmp_path / "out")
+        try:
+            fetching.bring()
+            assert dropped(fetching.folder) == {"ring": 3}
+            assert [path.name for path in (fetching.folder / "facts").iterdir()] == ["hub-1-00000001.json"]
+            with (trace / "manifest" / "hub-1.jsonl").open("a") as manifest:
+                manifest.write('{"event": "removed", "rows": 9, "reason": "age"}\n')
+            fetching.bring()
+            assert dropped(fetching.folder) == {"age": 9, "ring": 3}
+            with pytest.raises(NotRetained, match="not a manifest or facts"):
+                Remote(fetching.options).file_beside("manifest/../../secret.jsonl")
+        finally:
+            fetching.close()
+
+
+def test_a_broker_that_is_back_is_asked_again(tmp_path: Path) -> None:
+    (tmp_path / "trace" / "records").mkdir(parents=True)
+    (tmp_path / "trace" / "records" / "hub-1-00000001.parquet").write_bytes(b"x")
+    with Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",))) as first:
+        address = first.address
+        fetching = Fetching(address, tmp_path / "out")
+        with Steward(first, also=[RecordFiles(tmp_path / "trace")]):
+            assert fetching.bring() == 1
+    try:
+        with pytest.raises((Closed, Unreachable)):
+            fetching.bring()
+        with Broker(BrokerConfig(listen=(address.replace("giusto:", "tcp:"),))) as second:
+            with pytest.raises(NotRetained):  # its steward is not there yet
+                fetching.bring()
+            with Steward(second, also=[RecordFiles(tmp_path / "trace")]):
+                assert fetching.bring() == 0
+    finally:
+        fetching.close()
 
 
 def test_a_broker_that_does_not_trace_says_what_to_do(broker: Broker, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,9 +15,14 @@ from typer.testing import CliRunner
 from giusto import pipeline
 from giusto.cli.app import app
 from giusto.errors import SparkFailed
-from giusto.pipeline.output import Output
+from giusto.pipeline import once
+from giusto.pipeline.progress import Progress
 from giusto.pipeline.result import result
 from giusto.pipeline.tables.catalog import TABLES
+from giusto.pipeline.tables.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 pytestmark = pytest.mark.spark
 
@@ -130,12 +135,35 @@ def test_a_failure_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: p
     file = write(tmp_path / "run.parquet", [seen(1, ingress=2, selected=3, egress=4)])
     done = pipeline.run(file)
     before = everything(done.out)
-    # A page in the middle of the file is overwritten: its footer is as good as ever.
-    damaged = bytearray(file.read_bytes())
-    damaged[4:60] = bytes(56)
-    file.write_bytes(damaged)
+    failing = Table("failing", lambda inputs: inputs.deliveries.selectExpr("raise_error('no')"), same, same)
+    monkeypatch.setattr(once, "TABLES", (failing, *TABLES))
+    write(file, [seen(5, ingress=6, selected=7, egress=8)])
     with pytest.raises(SparkFailed, match="the tables are as they were before"):
         pipeline.run(file)
     assert everything(done.out) == before
-    with Output(done.out).writing():
-        assert list(done.out.glob(".new-*/*")) == []
+    assert list(done.out.glob(".new-*")) == []
+
+
+def same(rows: DataFrame) -> DataFrame:
+    return rows
+
+
+def test_a_file_that_is_damaged_removed_or_called_strangely_does_not_end_a_batch(tmp_path: Path) -> None:
+    folder = tmp_path / "ward [1] {a}*?"
+    for number, name in enumerate(("ward:3 50%20.parquet", "removed.parquet", "damaged.parquet")):
+        rows = [seen(n, ingress=n + 1, selected=n + 2, egress=n + 3, sequence=n) for n in range(100)]
+        write(folder / "records" / name, rows, run=f"r{number}", node="hub", sequence=1)
+    # A page in the middle of the file is overwritten: its footer is as good as ever.
+    damaged = folder / "records" / "damaged.parquet"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:4] + bytes(200) + whole[204:])
+
+    def watch(seen: Progress) -> None:
+        (folder / "records" / "removed.parquet").unlink(missing_ok=True)
+
+    done = pipeline.run(folder, watch=watch)
+    assert (done.verdict.used, done.verdict.duplicates) == (100, 100)
+    assert done.verdict.quarantined == {"corrupt": 100}
+    assert done.frame("deliveries").count() == 100
+    left_out = pq.read_table(done.out / "quarantine" / "files.parquet").to_pylist()
+    assert [(row["file"], row["reason"]) for row in left_out] == [("damaged.parquet", "corrupt")]

@@ -22,6 +22,7 @@ from records import at_subscriber, seen, write
 from giusto import pipeline
 from giusto.errors import InvalidInput
 from giusto.pipeline.output import Output, write_json
+from giusto.pipeline.progress import Progress
 from giusto.pipeline.streaming import slices
 from giusto.pipeline.streaming.batches import FILE, Batches
 from giusto.pipeline.streaming.intake import Intake
@@ -163,6 +164,37 @@ def test_a_stream_goes_on_only_with_what_it_was(tmp_path: Path) -> None:
     write_json(out / "stream" / "state.json", State(batch=3, query="another").to_dict())
     with pytest.raises(InvalidInput, match=r"query another, not of .*; remove .* to begin anew"):
         pipeline.stream(folder, out, ended=ended)
+
+
+def test_a_stream_reads_files_of_any_age_and_name_and_none_that_is_damaged(tmp_path: Path) -> None:
+    folder, ended = tmp_path / "ward [1] {a}*?", threading.Event()
+    for number in (1, 2):
+        trace_file(folder, number, 10 * number)
+    names = iter(["ward:3 50%20.parquet", "damaged.parquet"])
+
+    def watch(progress: Progress) -> None:
+        if progress.rows == 110:
+            # A month old, and one whose footer is as good as ever.
+            for number, name in enumerate(names, 3):
+                trace_file(tmp_path / "later", number, 10 * number)
+                written = tmp_path / "later" / "records" / f"hub-1-{number:08}.parquet"
+                os.utime(written, (time.time() - 30 * 86_400,) * 2)
+                if name == "damaged.parquet":
+                    whole = written.read_bytes()
+                    written.write_bytes(whole[:4] + bytes(200) + whole[204:])
+                written.rename(folder / "records" / name)
+        elif progress.rows == 165:
+            ended.set()
+
+    watchdog = threading.Timer(WATCHDOG_S, ended.set)
+    watchdog.start()
+    with pytest.raises(InvalidInput, match="for a stream, a path without any of"):
+        pipeline.stream(folder, ended=ended)
+    out = tmp_path / "out"
+    done = pipeline.stream(folder, out, ended=ended, watch=watch, every="100ms", refresh="1h", delay="2s")
+    watchdog.cancel()
+    assert (done.verdict.records, done.verdict.quarantined) == (220, {"corrupt": 55})
+    assert done.verdict.used + done.verdict.duplicates == 165
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.linking import literal
 from giusto.pipeline.tables.silver import Silver, is_copy, silver
 from giusto.pipeline.tables.table import Inputs
 from giusto.pipeline.work import Work
@@ -39,4 +40,4 @@ def delivered(work: Work, rows: DataFrame, folder: Path) -> Delivered:
     """Write the deliveries of good rows."""
     found = work.do(lambda: silver(rows))
     work.write(found.deliveries, folder)
-    return Delivered(found, work.spark.read.parquet(str(folder)))
+    return Delivered(found, work.spark.read.parquet(literal(folder)))

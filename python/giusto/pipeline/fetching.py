@@ -1,4 +1,7 @@
-"""Brings the record files of a tracing broker here, over the bus: each of them whole, and once."""
+"""Brings the record files of a tracing broker here, over the bus: each of them whole, and once.
+
+With them come the manifests and facts beside them, anew when they have grown.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from giusto.errors import NotRetained
+from giusto.errors import Closed, NotRetained
 from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.remote import Remote, bus_of, forget
 from giusto.pipeline.tables.files import RECORDS
 from giusto.retain import requests
+from giusto.trace.layout import FACTS, MANIFEST
 
 FOLDER = "bus"
 LIST = requests.RECORDS + "list"
@@ -31,7 +35,9 @@ class Fetching:
         place.mkdir(parents=True, exist_ok=True)
         here = {path.name for path in place.iterdir()} | set(known)
         brought = 0
-        for name in self.names():
+        names = self.names()
+        self.bring_beside()
+        for name in names:
             # A name, not a path: it is the broker's word.
             if name not in here and Path(name).name == name:
                 with suppress(NotRetained):  # removed since
@@ -41,9 +47,30 @@ class Fetching:
 
     def names(self) -> list[str]:
         """The files that the broker has."""
-        if not bus_of(self.options.url).subscribers(LIST):
+        if not self._is_served(LIST):
             raise NotRetained(f"records of {self.options.url}", "none: start that broker with --trace DIR")
         return [file.name for file in self._remote.record_files()]
+
+    def bring_beside(self) -> None:
+        """Fetch manifests and facts that are new or longer than they were; a broker may have none."""
+        if not self._is_served(requests.BESIDE + "list"):
+            return
+        for file in self._remote.beside():
+            folder, _, name = file.name.partition("/")
+            place = self.folder / folder / name
+            if folder not in (MANIFEST, FACTS) or Path(name).name != name or size_of(place) == file.bytes:
+                continue
+            with suppress(NotRetained):
+                place.parent.mkdir(exist_ok=True)
+                write_whole(place, self._remote.file_beside(file.name))
+
+    def _is_served(self, topic: str) -> bool:
+        """Whether the broker has somebody who answers; a connection that has ended is made anew next time."""
+        try:
+            return bool(bus_of(self.options.url).subscribers(topic))
+        except Closed:
+            forget(self.options.url)
+            raise
 
     def drop(self, known: Collection[str]) -> None:
         """Remove files that are known elsewhere by now."""
@@ -54,6 +81,11 @@ class Fetching:
     def close(self) -> None:
         """End the connection."""
         forget(self.options.url)
+
+
+def size_of(path: Path) -> int | None:
+    """How large a file is, if it is there."""
+    return path.stat().st_size if path.exists() else None
 
 
 def write_whole(path: Path, body: bytes) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from giusto.errors import SparkFailed
+from giusto.pipeline.damage import CORRUPT, damage
 from giusto.pipeline.delivering import Delivered, delivered
 from giusto.pipeline.judging import audited, counted_by
+from giusto.pipeline.linking import link_name, refer
 from giusto.pipeline.manifests import dropped
 from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, write_files
 from giusto.pipeline.progress import Steps, Watch
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
-from giusto.pipeline.tables.files import Inspected, Inspector, record_files
+from giusto.pipeline.tables.files import BadFile, Inspected, Inspector, RecordFile, record_files
 from giusto.pipeline.tables.table import WINDOW_NS, Inputs, Table
 from giusto.pipeline.verdict import Counts, Verdict, summed
 from giusto.pipeline.work import Work
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from giusto.pipeline.fetching import Fetching
+
+FILES = "files"
 
 
 @dataclass(slots=True)
@@ -44,9 +50,7 @@ class Once:
         with self.out.writing():
             if self.fetching is not None:
                 self.fetching.bring()
-            files = Inspector().inspect(record_files(self.records))
-            steps = Steps(self.watch, 3 + len(TABLES), rows=sum(file.rows for file in files.good))
-            counts = self.tables(Work(self.spark, self.out.path), files, steps)
+            counts = self.made(self.held(Inspector().inspect(record_files(self.records))))
             for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
                 self.out.keep(name)
             verdict = audited(
@@ -58,6 +62,40 @@ class Once:
             )
             self.out.keep_verdict(verdict.to_dict())
         return verdict
+
+    def held(self, files: Inspected) -> Inspected:
+        """These files, of which the good ones stay as long as this runs; without what is removed by now."""
+        self.out.new(FILES).mkdir()
+        good = tuple(file for file in files.good if refer(file.path, self.link(file)))
+        return Inspected(good, tuple(file for file in files.bad if os.path.lexists(file.path)))
+
+    def link(self, file: RecordFile) -> Path:
+        """Where a file is read."""
+        return self.out.new(FILES) / link_name(file.path.name)
+
+    def made(self, files: Inspected) -> Counts:
+        """All tables; if pages of some files cannot be read, without those files."""
+        work = Work(self.spark, self.out.path)
+        try:
+            return self.tables(work, files, self.steps(files))
+        except SparkFailed:
+            sound = self.sound(files)
+            if sound == files:
+                raise
+            return self.tables(work, sound, self.steps(sound))
+
+    def sound(self, files: Inspected) -> Inspected:
+        """Files that can be read to their ends; the others are bad."""
+        problems = [(file, damage(self.link(file))) for file in files.good]
+        corrupt = [BadFile(file.path, CORRUPT, why, file.rows) for file, why in problems if why is not None]
+        return Inspected(
+            tuple(file for file, why in problems if why is None),
+            tuple(sorted([*files.bad, *corrupt], key=lambda file: file.path)),
+        )
+
+    def steps(self, files: Inspected) -> Steps:
+        """What is shown of the work on these files."""
+        return Steps(self.watch, 3 + len(TABLES), rows=sum(file.rows for file in files.good))
 
     def tables(self, work: Work, files: Inspected, steps: Steps) -> Counts:
         """Write all tables beside those that are there."""
@@ -72,7 +110,7 @@ class Once:
 
     def good_rows(self, work: Work, files: Inspected) -> tuple[DataFrame, dict[str, int]]:
         """Rows against which there is no reason; the others are written, and counted by their reasons."""
-        rows = bronze.raw(self.spark, files.good)
+        rows = bronze.raw(self.spark, tuple(replace(file, path=self.link(file)) for file in files.good))
         place = self.out.new(QUARANTINE)
         work.write(bronze.judged(rows).filter(f"{bronze.REASON} is not null"), place / "rows")
         write_files(place, files.bad)

@@ -6,8 +6,8 @@
     pipeline.json                                whose folder this is
     stream/                                      what a stream needs to go on
 
-A table is written under `.new-…` and exchanged with the one before. What is under such a name is nobody's:
-the next writer removes it.
+A table is written under `.new-…` and exchanged with the one before. What is under such a name was left by a
+process that was killed: the next writer removes it.
 """
 
 from __future__ import annotations
@@ -60,10 +60,12 @@ class Output:
                 ) from None
             for unfinished in self.path.glob(f"{NEW}-*"):
                 remove(unfinished)
-            self.new("").mkdir()
-            write_json(self.path / MARK, {"format": FORMAT})
-            yield
-            remove(self.new(""))
+            try:
+                self.new("").mkdir()
+                write_json(self.path / MARK, {"format": FORMAT})
+                yield
+            finally:  # also of a disk that is full
+                shutil.rmtree(self.new(""), ignore_errors=True)
         finally:
             os.close(lock)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.errors import InvalidInput
+from giusto.pipeline.linking import literal
 from giusto.pipeline.output import VERDICT, read_json
 from giusto.pipeline.verdict import Verdict
 
@@ -32,7 +33,7 @@ class Result:
         """One table for Spark, which is started if it does not run."""
         from giusto.pipeline.session import session
 
-        return session(master).read.parquet(str(self.folder(name)))
+        return session(master).read.parquet(literal(self.folder(name)))
 
     def folder(self, name: str) -> Path:
         """Where the files of a table are."""

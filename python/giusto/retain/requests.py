@@ -15,6 +15,7 @@ from giusto.errors import InvalidInput
 LOG = "$giusto/log/"
 SINK = "$giusto/sink/"
 RECORDS = "$giusto/records/"
+BESIDE = "$giusto/beside/"
 BATCH = "batch "
 """How the name of a query begins that has one epoch only."""
 PART_BYTES = 1_000_000

@@ -8,6 +8,7 @@
     models      hands models of what was measured to the broker
     claim       whose the folder is
     records     hands out the files of a trace folder
+    beside      and what is beside them: manifests and facts
 
 The broker's data path knows nothing of it: to the broker it is one more subscriber.
 """

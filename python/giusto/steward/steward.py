@@ -19,6 +19,7 @@ from giusto.config.broker import STEWARD, Retain
 from giusto.errors import InvalidInput, NotInstalled
 from giusto.retain.log import Bounds, Log
 from giusto.retain.staging import Staging
+from giusto.steward.beside import Beside
 from giusto.steward.claim import Claim
 from giusto.steward.desk import Desk
 from giusto.steward.duty import Duty
@@ -35,8 +36,12 @@ _log = logging.getLogger("giusto.steward")
 def duties(config: BrokerConfig) -> list[Duty]:
     """What a configuration asks for; nothing unless it says so."""
     listening: list[Duty] = [Models(config.models)] if config.models.listen else []
-    traced = [] if config.trace.folder is None else [RecordFiles(Path(config.trace.folder))]
-    return [*listening, *retaining(config.retain), *traced]
+    return [*listening, *retaining(config.retain), *tracing(config.trace.folder)]
+
+
+def tracing(folder: str | None) -> list[Duty]:
+    """Who hands out a trace."""
+    return [] if folder is None else [RecordFiles(Path(folder)), Beside(Path(folder))]
 
 
 def retaining(retain: Retain) -> list[Duty]:

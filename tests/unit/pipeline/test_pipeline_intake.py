@@ -9,7 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from giusto.pipeline import linking
+from giusto.pipeline.linking import link_name, linked_name, refer
 from giusto.pipeline.streaming import intake
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.tables.files import COLUMNS, TRACE_KEY, VERSION_KEY
@@ -104,7 +108,80 @@ def test_files_on_another_file_system_are_copied(door: Intake, monkeypatch: pyte
     def refuse(source: Path, target: Path) -> None:
         raise OSError(18, "Invalid cross-device link")
 
-    monkeypatch.setattr(intake.os, "link", refuse)
+    monkeypatch.setattr(linking.os, "link", refuse)
     path = write(door.records, 1, [5])
     door.take()
     assert (door.links / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_page_that_cannot_be_read_keeps_a_file_out_and_a_whole_copy_is_let_in(door: Intake) -> None:
+    path = write(door.records, 1, list(range(1000)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(200) + whole[204:])
+    door.take()
+    assert (inside(door), door.left_out) == (set(), {"corrupt": 1000})
+    path.with_name("copy.parquet").write_bytes(whole)
+    door.take()
+    assert inside(door) == {"copy.parquet"}
+
+
+def test_a_file_that_was_seen_half_copied_is_let_in_when_it_is_whole(door: Intake) -> None:
+    path = write(door.records, 1, [5])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert (door.take(), door.take()) == (1, 0)
+    assert door.left_out == {"truncated": 0}
+    # Another process knows what it has seen.
+    door = Intake(door.records, door.journal.parent)
+    assert door.take() == 0
+    path.write_bytes(whole)
+    assert door.take() == 1
+    assert (inside(door), door.bad) == ({path.name}, {})
+    assert Intake(door.records, door.journal.parent).bad == {}
+
+
+def test_a_line_that_was_not_written_to_its_end_spoils_no_other(door: Intake) -> None:
+    write(door.records, 1, [5])
+    door.take()
+    with door.journal.open("a") as journal:
+        journal.write('{"name": "hub-0000')
+    door = Intake(door.records, door.journal.parent)
+    second = write(door.records, 2, [6])
+    door.take()
+    again = Intake(door.records, door.journal.parent)
+    assert second.name in again.good
+    assert again.good.keys() == door.good.keys()
+
+
+def test_a_file_that_is_removed_before_it_is_looked_at_was_never_there(
+    door: Intake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(door.records, 1, [5])
+    monkeypatch.setattr(intake, "record_files", lambda _: [path])
+    path.unlink()
+    door.take()
+    assert (door.bad, inside(door)) == ({}, set())
+    assert not refer(path, path.with_name("link"))
+
+
+def test_files_with_strange_names_are_known_by_plain_ones(door: Intake) -> None:
+    path = write(door.records, 1, [5])
+    strange = path.rename(path.with_name("ward:3 50%20 [a].parquet"))
+    door.take()
+    assert inside(door) == {"ward~3A3~2050~2520~20~5Ba~5D.parquet"} == door.unread
+    assert door.names == {strange.name}
+    # Killed before it was written down.
+    door.journal.unlink()
+    again = Intake(door.records, door.journal.parent)
+    again.begin([], [])
+    assert (again.take(), again.names) == (0, {strange.name})
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=60))
+def test_every_name_has_a_plain_one_of_its_own(name: str) -> None:
+    plain = link_name(name)
+    assert len(plain) <= 220
+    assert set(plain) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~")
+    assert plain[0] not in "._"
+    assert plain.startswith("~~") or linked_name(plain) == name
+    assert link_name("hub-1-00000001.parquet") == "hub-1-00000001.parquet"

@@ -35,11 +35,13 @@ def test_a_table_takes_the_place_of_the_one_before_as_a_whole(tmp_path: Path) ->
         assert [path.name for path in (out.path / "losses").iterdir()] == [f"part-{text}.parquet"]
 
 
-def test_what_a_writer_left_unfinished_is_removed_by_the_next(tmp_path: Path) -> None:
+def test_what_a_writer_left_unfinished_is_removed_by_itself_or_by_the_next(tmp_path: Path) -> None:
     out = Output(tmp_path / "out")
     with suppress(KeyboardInterrupt), out.writing():
         put(out.new("losses"), "part.parquet", "half")
         raise KeyboardInterrupt
+    assert list(out.path.glob(".new-*")) == []
+    put(out.path / ".new-killed" / "losses", "part.parquet", "half")
     with out.writing():
         assert [path.name for path in out.path.glob(".new-*/*")] == []
     assert not (out.path / "losses").exists()

@@ -120,9 +120,20 @@ class Remote:
 
     def record_file(self, name: str) -> bytes:
         """All bytes of one of them."""
+        return self._file(requests.RECORDS, name)
+
+    def beside(self) -> list[RecordFile]:
+        """The manifests and facts beside them, by folder and name."""
+        return self._ask(requests.BESIDE + "list", Done(), list[RecordFile])
+
+    def file_beside(self, name: str) -> bytes:
+        """All bytes of one of these."""
+        return self._file(requests.BESIDE, name)
+
+    def _file(self, topic: str, name: str) -> bytes:
         body = b""
         while True:
-            part = self._ask(requests.RECORDS + "fetch", FetchFile(name, len(body)), Part)
+            part = self._ask(topic + "fetch", FetchFile(name, len(body)), Part)
             body += part.body
             if len(body) >= part.size:
                 return body

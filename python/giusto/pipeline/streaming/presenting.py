@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.delivering import Delivered, delivered
+from giusto.pipeline.linking import link
 from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, remove, settle, write_files
-from giusto.pipeline.streaming.intake import Intake, link
+from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.parts import BAD, PARTS
 from giusto.pipeline.streaming.settling import partials
 from giusto.pipeline.streaming.slices import State

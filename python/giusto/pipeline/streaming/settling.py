@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.delivering import delivered
+from giusto.pipeline.linking import literal
 from giusto.pipeline.output import DELIVERIES, settle
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
@@ -60,7 +61,7 @@ def write_partial(work: Work, table: Table, inputs: Inputs, folder: Path) -> Non
 def write_bundle(work: Work, parts: Sequence[Path], folder: Path) -> None:
     """Several parts as one."""
     jobs = [partial(write_merged, work, table, parts, folder) for table in TABLES]
-    rows = work.spark.read.parquet(*(str(part / DELIVERIES) for part in parts))
+    rows = work.spark.read.parquet(*(literal(part / DELIVERIES) for part in parts))
     work.all([partial(work.write, rows, folder / DELIVERIES), *jobs])
     settle(folder)
 
@@ -72,4 +73,4 @@ def write_merged(work: Work, table: Table, parts: Sequence[Path], folder: Path) 
 
 def partials(work: Work, table: Table, parts: Sequence[Path]) -> DataFrame:
     """The sums of several parts, side by side."""
-    return work.spark.read.parquet(*(str(part / table.name) for part in parts))
+    return work.spark.read.parquet(*(literal(part / table.name) for part in parts))

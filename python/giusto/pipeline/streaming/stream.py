@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from giusto.errors import GiustoError, InvalidInput
+from giusto.errors import GiustoError, InvalidInput, NotRetained
 from giusto.pipeline.judging import audited
+from giusto.pipeline.linking import literal
 from giusto.pipeline.manifests import dropped
 from giusto.pipeline.output import Output, read_json, write_json
 from giusto.pipeline.progress import Progress, Watch
@@ -126,11 +127,11 @@ class Stream:
         """Bring new files if they are elsewhere; whether their broker answers."""
         if self.fetching is None:
             return True
-        known = batches.intake.good.keys() | batches.intake.bad.keys()
+        known = batches.intake.names
         self.fetching.drop(known)
         try:
             self.fetching.bring(known)
-        except (ConnectionError, TimeoutError):
+        except (ConnectionError, TimeoutError, NotRetained):  # it may be back before its steward is
             if batches.state.batch < 0:  # it never was there
                 raise
             return False
@@ -207,6 +208,8 @@ class Stream:
 
     def require_same(self) -> None:
         """Refuse to go on with a stream of something else."""
+        if literal(self.folder) != str(self.folder):  # Spark's streams take it for a pattern, escaped or not
+            raise InvalidInput("out", self.out.path, "for a stream, a path without any of {}[]*?\\")
         wanted = self.identity()
         self.folder.mkdir(parents=True, exist_ok=True)
         known = read_json(self.folder / QUERY)

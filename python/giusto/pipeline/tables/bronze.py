@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from giusto.pipeline.linking import literal
 from giusto.pipeline.tables.files import (
     COLUMNS,
     LATEST_NS,
@@ -119,7 +120,7 @@ def by_offset(files: tuple[RecordFile, ...]) -> dict[int | None, list[str]]:
     for file in files:
         offset_ns = file.wall_offset_ns
         about_ns = None if offset_ns is None else round(offset_ns / NEAR_NS) * NEAR_NS
-        found.setdefault(about_ns, []).append(str(file.path))
+        found.setdefault(about_ns, []).append(literal(file.path))
     return found
 
 
