@@ -15,6 +15,7 @@ FILES = {
     "version": "a later version wrote them",
     "duplicate file": "copies of others",
     "unreadable": "they could not be read",
+    "corrupt": "something in them could not be read",
 }
 ROWS = {"late": "came after their time had been settled", **FILES}
 DROPPED = {
