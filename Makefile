@@ -63,6 +63,10 @@ test: build ## run all tests, Rust and Python
 	@sh tools/environment.sh oracles
 	@sh tools/test.sh
 
+.PHONY: test-long
+test-long: build ## run the tests that take minutes: a Spark cluster, queries that are killed
+	@$(PY) -m pytest -m long
+
 .PHONY: lint
 lint: build ## ruff, mypy, stub check, rustfmt, clippy: change nothing, report all
 	@sh tools/prerequisites.sh lint

@@ -24,7 +24,7 @@ rust=$(cat "$logs/rust.status")
 
 echo "» Python tests"
 {
-    "$VENV/bin/python" -m pytest -n 2
+    "$VENV/bin/python" -m pytest -n 2 -m "not long"
     echo $? >"$logs/python.status"
 } 2>&1 | tee "$logs/python"
 python=$(cat "$logs/python.status")

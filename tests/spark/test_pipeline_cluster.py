@@ -16,7 +16,7 @@ from records import seen, write
 from giusto import pipeline
 from giusto.pipeline.tables.catalog import TABLES
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 PROGRAM = Path(__file__).parent / "on_cluster.py"
 MS = 1_000_000

@@ -166,6 +166,7 @@ def test_a_stream_goes_on_only_with_what_it_was(tmp_path: Path) -> None:
         pipeline.stream(folder, out, ended=ended)
 
 
+@pytest.mark.long
 def test_a_stream_reads_files_of_any_age_and_name_and_none_that_is_damaged(tmp_path: Path) -> None:
     folder, ended = tmp_path / "ward [1] {a}*?", threading.Event()
     for number in (1, 2):
@@ -232,6 +233,7 @@ def eventually(running: subprocess.Popen[bytes], log: Path, condition: Callable[
         time.sleep(0.02)
 
 
+@pytest.mark.long
 def test_kill_9_at_any_moment_loses_nothing_and_counts_nothing_twice(tmp_path: Path, seed: int) -> None:
     folder, out, log = tmp_path / "trace", tmp_path / "out", tmp_path / "log"
     chance = random.Random(seed)

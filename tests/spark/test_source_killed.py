@@ -23,7 +23,7 @@ from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.remote import Remote, forget
 from giusto.retain.requests import Fetch
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 HERE = Path(__file__).parent
 KILLS = 2
