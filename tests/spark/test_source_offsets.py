@@ -14,7 +14,15 @@ import pytest
 
 pytest.importorskip("pyspark", reason="Spark cannot run here: pyspark is missing")
 
-from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+)
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 import giusto
@@ -25,7 +33,8 @@ from giusto.pipeline.source import outgoing
 from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.outgoing import Layout
 from giusto.pipeline.source.pushed import Span, taken
-from giusto.pipeline.source.records import RecordStream
+from giusto.pipeline.source.reader import TopicReader
+from giusto.pipeline.source.records import RecordReader, RecordStream
 from giusto.pipeline.source.remote import Remote, forget
 from giusto.pipeline.source.stream import TopicStream
 from giusto.pipeline.source.volatile import MemoryLog, VolatileStream
@@ -203,3 +212,10 @@ def test_conditions_are_taken_if_they_can_be_answered() -> None:
     ):
         assert of(refused) is None
     assert of(EqualTo(topic, "ward/1"), EqualTo(topic, "ward/2")) is None
+
+
+def test_the_task_that_spark_makes_of_nothing_has_no_rows() -> None:
+    nothing = InputPartition(None)
+    options = parsed({"url": "giusto://127.0.0.1:1", "topic": "a"})
+    assert list(TopicReader(options).read(nothing)) == []
+    assert list(RecordReader(options).read(nothing)) == []
