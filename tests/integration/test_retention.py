@@ -6,19 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from raw import WATCHDOG_S
+from watch import eventually
 
 import giusto
 from giusto.retain import requests
 from giusto.retain.log import Log
 from giusto.retain.requests import LogIs
 from giusto.steward.steward import folder_name
-
-WATCHDOG_S = 120.0
 
 
 def started(folder: Path, patterns: str = "ward/#") -> subprocess.Popen[str]:
@@ -41,13 +39,6 @@ def head(bus: giusto.Bus) -> int:
     return requests.decode(bus.request("$giusto/log/find", question).payload, LogIs).head
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + WATCHDOG_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
-
-
 def payloads(folder: Path) -> list[bytes]:
     log = Log(folder / folder_name("ward/#"), "ward/#")
     return [
@@ -64,7 +55,7 @@ def test_what_could_be_read_is_there_after_the_end(tmp_path: Path, end: signal.S
         with giusto.connect(address_of(process), reconnect=False) as bus:
             with bus.advertise("ward/1") as publisher:
                 publisher.publish_many([b"%d" % number for number in range(500)])
-            wait_for(lambda: head(bus) == 500 * rounds)  # noqa: B023
+            eventually(lambda: head(bus) == 500 * rounds, "all that was published")  # noqa: B023
             process.send_signal(end)
             process.wait(WATCHDOG_S)
         said = process.communicate()[1]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from retaining import wait_for
 
 import giusto
 from giusto.broker import Broker
@@ -44,14 +43,6 @@ from giusto.steward import Steward
 from giusto.steward.records import RecordFiles
 
 pytestmark = pytest.mark.spark
-WATCHDOG_S = 120.0
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + WATCHDOG_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_what_was_removed_before_it_was_read_is_a_loss(
