@@ -202,9 +202,8 @@ def test_an_epoch_that_is_committed_again_goes_out_once(
     for left in (tmp_path / "commits").glob(f".{last.name}.crc"):
         left.unlink()
     run()
-    copied = read(giusto_spark, broker, "small/out")
-    wait_for(lambda: copied.count() >= 300)
-    assert sorted(payloads(copied), key=int) == numbers(0, 300)
+    wait_for(lambda: read(giusto_spark, broker, "small/out").count() >= 300)
+    assert sorted(payloads(read(giusto_spark, broker, "small/out")), key=int) == numbers(0, 300)
 
 
 def test_records_come_through_the_bus(giusto_spark: SparkSession, tmp_path: Path) -> None:
@@ -216,9 +215,12 @@ def test_records_come_through_the_bus(giusto_spark: SparkSession, tmp_path: Path
                 subscription.receive(timeout="60s")
         options = {"url": broker.address, "records": "true", "maxFilesPerTrigger": "3"}
         mine = "topic = 'traced/a' and subscriber = 'reader'"
-        records = giusto_spark.read.format("giusto").options(**options).load().where(mine)
-        wait_for(lambda: records.count() >= 200)
-        row = records.orderBy("sequence").first()
+
+        def records() -> DataFrame:
+            return giusto_spark.read.format("giusto").options(**options).load().where(mine)
+
+        wait_for(lambda: records().count() >= 200)
+        row = records().orderBy("sequence").first()
         assert row is not None
         assert (row["sequence"], row["outcome"], row["size_bytes"]) == (0, "delivered", 1)
         assert row["t_ingress_ns"] <= row["t_selected_ns"] <= row["t_egress_ns"]

@@ -7,6 +7,7 @@ it comes, and the thread reads from that.
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
@@ -44,7 +45,7 @@ class Bell:
     @contextmanager
     def signals(self) -> Iterator[None]:
         """SIGTERM and SIGINT ring from here on; in the main thread alone, which is the one that gets them."""
-        if threading.current_thread() is not threading.main_thread():
+        if not is_main_thread():
             yield
             return
         handlers = {number: signal.signal(number, lambda number, frame: None) for number in SIGNALS}
@@ -62,3 +63,23 @@ class Bell:
     def __exit__(self, *exception: object) -> None:
         self._here.close()
         self._there.close()
+
+
+def is_main_thread() -> bool:
+    """Whether this is the thread that gets the signals."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def signals_end_process() -> Iterator[None]:
+    """A signal that rings no bell ends the process, without a traceback; afterwards it ends anyway."""
+    if not is_main_thread():
+        yield
+        return
+    for number in SIGNALS:
+        signal.signal(number, lambda number, frame: os._exit(128 + number))
+    try:
+        yield
+    finally:
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)

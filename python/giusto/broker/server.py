@@ -21,7 +21,7 @@ from uuid import uuid4
 from giusto import _core
 from giusto.broker import realtime
 from giusto.broker.address import client_address, is_open, main_address, udp_port
-from giusto.broker.bell import Bell
+from giusto.broker.bell import Bell, signals_end_process
 from giusto.broker.control import Control
 from giusto.broker.store import Store
 from giusto.config import BrokerConfig
@@ -218,7 +218,9 @@ Attend: TypeAlias = Callable[[Broker], AbstractContextManager[object]]
 
 
 def serve(config: BrokerConfig, attend: Attend = nullcontext) -> int:
-    """Run a broker in this process until a signal; the exit status. A second signal ends it at once.
+    """Run a broker in this process until a signal; the exit status, after which the process is to end.
+
+    A second signal ends it at once.
 
     `attend` gives what runs beside it, from before clients are told that it is ready until it has stopped.
     """
@@ -241,7 +243,7 @@ def serve(config: BrokerConfig, attend: Attend = nullcontext) -> int:
         print(f"giusto: {broker.failure}", file=sys.stderr)
         return 1
     try:
-        with attend(broker):
+        with signals_end_process(), attend(broker):
             run_until_stopped(broker)
     except GiustoError as error:
         print(f"giusto: {error}", file=sys.stderr)

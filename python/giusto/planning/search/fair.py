@@ -21,7 +21,10 @@ RATE_MAX = 65_535
 """Largest rate that is looked for; the core takes larger ones, but it is their proportions that count."""
 
 PASSES_MAX = 60
-"""How often all topics are looked at before the search gives up."""
+"""How often all topics are looked at before the search gives up, if they are many."""
+
+LOOKS_MIN = 20_000
+"""How many looks it takes in any case: few topics may raise one another in small steps, and cost little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ def least_rates(seats: Sequence[Seat], deadlines: Sequence[int | None]) -> Rates
     costs: Counter[int] = Counter()
     for rate, seat in zip(rates, seats, strict=True):
         costs[rate] += seat.cost_ns
-    settled = k = effort = 0
+    settled = k = looks = 0
+    looks_max = max(LOOKS_MIN, PASSES_MAX * len(seats))
     while settled < len(seats):
         seat, given = seats[k], deadlines[k] or 0
         least = least_rate(seat, given, rates[k], beside(costs, rates[k], seat.cost_ns))
@@ -87,9 +91,9 @@ def least_rates(seats: Sequence[Seat], deadlines: Sequence[int | None]) -> Rates
         costs[rates[k]] -= seat.cost_ns
         costs[least] += seat.cost_ns
         rates[k] = least
-        effort += 1
-        if effort > PASSES_MAX * len(seats):
-            return Nothing(False, f"no rates found in {PASSES_MAX} passes over all topics")
+        looks += 1
+        if looks > looks_max:
+            return Nothing(False, f"no rates found in {looks // len(seats)} passes over all topics")
         k = (k + 1) % len(seats)
     latest = [
         latest_deadline(seat, rate, beside(costs, rate, seat.cost_ns)) if given is None else given
