@@ -119,7 +119,8 @@ class Staging:
 
     def put_aside(self, epoch: Epoch) -> None:
         """An epoch cannot be published any more; the query may begin it anew."""
-        if self.last(epoch.query) == epoch:
+        last = self.last(epoch.query)
+        if last is not None and (last.epoch, last.ids) == (epoch.epoch, epoch.ids):
             self._journals.put_aside(epoch)
 
     def drop(self, ids: Sequence[str]) -> None:
