@@ -23,7 +23,7 @@ RATE_MAX = 65_535
 PASSES_MAX = 60
 """How often all topics are looked at before the search gives up, if they are many."""
 
-LOOKS_MIN = 20_000
+LOOKS_MIN = 2_000
 """How many looks it takes in any case: few topics may raise one another in small steps, and cost little."""
 
 
