@@ -391,6 +391,7 @@ def test_a_disk_that_fails_is_counted_and_the_keeper_goes_on(
             patched.setattr(log, "append", fails)
             publisher.publish(b"3")
             wait_for(lambda: find(bus, "a").lost == {"rows": 1})
+            wait_for(lambda: bus.status().unkept == {"a": {"rows": 1}})
         publisher.publish(b"4")
         wait_for(lambda: log.head == 3)
 
