@@ -48,7 +48,7 @@ class Waits:
         self.own = len(starts)
         twice = starts + [start + self.turn_ns for start in starts]
         # From the start of a cell to the start of the n-th cell after it, at most.
-        self.spans = [max(map(sub, twice[n:], starts)) for n in range(1, self.own + 1)]
+        self.spans: list[int] = [max(map(sub, twice[n:], starts)) for n in range(1, self.own + 1)]
 
     def complete_ns(self, n: int, empty_ns: int) -> int:
         """(T3) for any fixed table: the gaps of n cells and the cells themselves."""
