@@ -40,6 +40,7 @@ class Retaining:
         ready = self.process.stdout.readline().strip()
         assert ready.startswith("ready ")
         self.address = ready.removeprefix("ready ")
+        self.staged = folder / "retained" / "sink" / "staged"
 
     def __enter__(self) -> Self:
         return self

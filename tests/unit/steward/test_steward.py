@@ -195,7 +195,7 @@ def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
 def staged(bus: giusto.Bus, number: int, *payloads: bytes, topic: str = "out") -> str:
     rows = [{"topic": topic, "payload": one, "priority": 1, "attributes": b""} for one in payloads]
     batch = pa.RecordBatch.from_pylist(rows, schema())
-    id = f"{number:032x}-000000"
+    id = f"{number:016x}{0:016x}-000000"
     body = columns.encode([batch], schema())
     ask(bus, "$giusto/sink/stage", Stage(id, len(rows), body), requests.Done)
     return id
