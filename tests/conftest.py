@@ -70,17 +70,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests go to workers one by one; those on Spark go to one worker, which starts one session for all.
+    """Tests go to workers one by one; those on Spark in two halves, as a session takes long to start.
 
     The marks for groups of xdist do not work with all versions of pytest.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSession(LoadScopeScheduling):
+    class FewSessions(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if nodeid.startswith("tests/spark/") else nodeid
+            return half_of_spark(nodeid) or nodeid
 
-    return OneSession(config, log)
+    return FewSessions(config, log)
+
+
+def half_of_spark(nodeid: str) -> str | None:
+    """Which half of the tests on Spark a test is in, if any; both take about the same time."""
+    if not nodeid.startswith("tests/spark/"):
+        return None
+    return "whole pipelines" if nodeid.startswith("tests/spark/test_pipeline") else "the rest of Spark"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

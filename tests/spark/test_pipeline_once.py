@@ -112,9 +112,15 @@ def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None
     assert everything(out) == before
 
 
-def test_records_that_are_no_trace_folder_and_an_empty_one(tmp_path: Path) -> None:
+def test_a_folder_without_records_has_tables_without_rows(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
-    empty = pipeline.run(tmp_path).verdict
+    done = CliRunner().invoke(
+        app, ["pipeline", "run", "--records", str(tmp_path), "--out", str(tmp_path / "out")]
+    )
+    assert done.exit_code == 0, done.output
+    assert "no promises: no delivery had a bound" in done.stdout
+    assert f"giusto report {tmp_path / 'out'}" in done.stderr
+    empty = result(tmp_path / "out").verdict
     assert (empty.records, empty.deliveries, empty.verdict, empty.largest_ratio) == (
         0,
         0,
@@ -122,18 +128,11 @@ def test_records_that_are_no_trace_folder_and_an_empty_one(tmp_path: Path) -> No
         None,
     )
 
-    file = write(tmp_path / "run.parquet", [seen(1, ingress=2, selected=3, egress=4)])
-    done = CliRunner().invoke(
-        app, ["pipeline", "run", "--records", str(file), "--out", str(tmp_path / "out")]
-    )
-    assert done.exit_code == 0, done.output
-    assert "no promises: no delivery had a bound" in done.stdout
-    assert f"giusto report {tmp_path / 'out'}" in done.stderr
-
 
 def test_a_failure_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path / "run.parquet", [seen(1, ingress=2, selected=3, egress=4)])
     done = pipeline.run(file)
+    assert (done.verdict.records, done.verdict.verdict) == (1, "no promises")
     before = everything(done.out)
     failing = Table("failing", lambda inputs: inputs.deliveries.selectExpr("raise_error('no')"), same, same)
     monkeypatch.setattr(once, "TABLES", (failing, *TABLES))
