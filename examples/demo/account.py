@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from live import TOLERANCE_MS, Client, Witness
 from rich.console import Console
 from rich.table import Table
-from ward import FLOODER, ROLES
+from ward import FLOODER, ROLES, SLICE_S
 
 import giusto
 from giusto.protocol import TopicStatus
@@ -60,6 +61,26 @@ def figures(one: Client, found: Kept) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class Fault:
+    """What went wrong, and for how long the machine stood still then; `enough_ms` would explain it."""
+
+    what: str
+    stood_ms: float
+    enough_ms: float
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the machine is no reason for it."""
+        return self.stood_ms < self.enough_ms
+
+    def __str__(self) -> str:
+        stood = f"The machine stood still for {self.stood_ms:.1f} ms meanwhile"
+        return f"{self.what}. {stood}, which " + (
+            "does not explain it." if self.is_ours else "no bound contains."
+        )
+
+
 def judge(console: Console, clients: Sequence[Client], found: dict[str, Kept], witness: Witness) -> bool:
     """Say what became of the promises; whether none of them was broken by the broker."""
     held = [(one, found[one.role.topic]) for one in clients if one.role.promised]
@@ -69,29 +90,30 @@ def judge(console: Console, clients: Sequence[Client], found: dict[str, Kept], w
         f"The broker turned away [bold]{policed:,}[/] messages beyond the camera's offer of "
         f"{ROLES[FLOODER].rate_hz:,}/s; the topics under contract lost [bold]{lost:,}[/]."
     )
-    for one, kept in held:
-        over_ms = one.worst_ms - (kept.bound_ms or 0)
+    faults = [list(faults_of(one, kept, witness)) for one, kept in held]
+    are_explained = [explained(console, several) for several in faults]
+    return policed > 0 and all(are_explained)
+
+
+def explained(console: Console, faults: Sequence[Fault]) -> bool:
+    """Say the worst of what went wrong, if anything did; whether the machine is the reason for all of it."""
+    if faults:
+        worst = max(faults, key=lambda fault: (fault.is_ours, fault.enough_ms))
+        console.print(f"{worst} {len(faults) - 1} more were less bad." if len(faults) > 1 else str(worst))
+    return not any(fault.is_ours for fault in faults)
+
+
+def faults_of(one: Client, kept: Kept, witness: Witness) -> Iterator[Fault]:
+    """Slices of time in which messages were late, or did not come."""
+    for number, seen in enumerate(one.slices):
+        until_ns = one.start_ns + (number + 1) * SLICE_S * 1e9
+        # What came in this slice was sent so much earlier; what is missing is seen by what comes next.
+        since_ns = until_ns - 2 * SLICE_S * 1e9 - seen["max"] * 1e6
+        stood_ms = witness.stood_ms(since_ns, until_ns)
+        over_ms = seen["max"] - (kept.bound_ms or 0)
         if over_ms > 0:
-            console.print(f"{one.name}: a message was {over_ms:.1f} ms above its bound. {excuse(witness)}")
-        if one.lost:
-            console.print(
-                f"{one.name}: {kept.policed} messages came too soon after others. {excuse(witness)}"
-            )
-    return policed > 0 and not any(broken(one, kept, witness) for one, kept in held)
-
-
-def broken(one: Client, kept: Kept, witness: Witness) -> bool:
-    """Whether the broker broke its promise: messages that were late, or lost without having come too soon."""
-    too_soon = 0 if ours(TOLERANCE_MS, witness) else kept.policed
-    return ours(one.worst_ms - (kept.bound_ms or 0), witness) or one.lost > too_soon
-
-
-def excuse(witness: Witness) -> str:
-    """What no bound contains."""
-    stood_ms = f"{witness.worst_ms:.1f} ms"
-    return f"The machine itself stood still for up to {stood_ms} meanwhile, which no bound contains."
-
-
-def ours(over_ms: float, witness: Witness) -> bool:
-    """Whether the machine is no excuse, had it stood still for publisher, broker and subscriber in turn."""
-    return over_ms > 3 * witness.worst_ms + 5
+            yield Fault(f"{one.name}: a message was {over_ms:.1f} ms above its bound", stood_ms, over_ms)
+        if seen["lost"]:
+            # Turned away, if it came too soon after others; otherwise nothing explains it.
+            enough_ms = TOLERANCE_MS if one.lost <= kept.policed else inf
+            yield Fault(f"{one.name}: {seen['lost']:.0f} messages did not come", stood_ms, enough_ms)

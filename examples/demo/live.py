@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from math import log10
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Client:
     """A client's process, what it was told, and what it has seen so far."""
 
     def __init__(self, name: str, address: str, start_ns: int, stack: ExitStack) -> None:
-        self.name = name
+        self.name, self.start_ns = name, start_ns
         self.role = ROLES[name]
         self.slices: list[Slice] = []
         program = str(Path(__file__).with_name("ward.py"))
@@ -61,15 +62,25 @@ class Client:
         return max(found["max"] for found in self.slices)
 
 
+@dataclass(frozen=True)
+class Stall:
+    """The machine stood still for `ns` in all, at some time between two instants."""
+
+    since_ns: int
+    until_ns: int
+    ns: int
+
+
 class Witness:
-    """Sees how long the machine stood still at most: for itself, or for a thread of the others.
+    """Sees when the machine stood still, and for how long: for itself, or for a thread of the others.
 
     It does nothing but sleep: how late it wakes up is one thing. How long a thread was ready to run and did
-    not is the other; Linux says that.
+    not is the other; Linux says that. A message waits for the broker, the first of `processes`, and for one
+    of the others, whose clients get their own messages back.
     """
 
     def __init__(self, processes: Sequence[int]) -> None:
-        self.worst_ms = 0.0
+        self.stalls: list[Stall] = []
         self._processes = processes
         self._is_watching = True
         threading.Thread(target=self._watch, daemon=True).start()
@@ -78,22 +89,34 @@ class Witness:
         """What comes now is no excuse for what was."""
         self._is_watching = False
 
+    def stood_ms(self, since_ns: float, until_ns: float) -> float:
+        """For how long it stood still between two instants, all stalls together; no longer than that was."""
+        met = (one for one in self.stalls if one.since_ns < until_ns and since_ns < one.until_ns)
+        return min(until_ns - since_ns, sum(one.ns for one in met)) / 1e6
+
     def _watch(self) -> None:
-        waited_ns = run_delays_ns(self._processes)
+        waited_ns = [run_delays_ns(process) for process in self._processes]
         while self._is_watching:
             before_ns = time.monotonic_ns()
             time.sleep(PERIOD_NS / 1e9)
             late_ns = time.monotonic_ns() - before_ns - PERIOD_NS
-            now_ns = run_delays_ns(self._processes)
-            more_ns = (delay - waited_ns.get(thread, delay) for thread, delay in now_ns.items())
-            self.worst_ms = max(self.worst_ms, late_ns / 1e6, max(more_ns, default=0) / 1e6)
+            now_ns = [run_delays_ns(process) for process in self._processes]
+            broker_ns, *others_ns = map(longest_ns, waited_ns, now_ns)
+            stood_ns = max(late_ns, broker_ns + max(others_ns, default=0))
+            # A wait is told when it is over: it may have begun long before this period.
+            self.stalls.append(Stall(before_ns - stood_ns, time.monotonic_ns(), stood_ns))
             waited_ns = now_ns
 
 
-def run_delays_ns(processes: Sequence[int]) -> dict[Path, int]:
+def longest_ns(before: dict[Path, int], now: dict[Path, int]) -> int:
+    """How much longer a thread of a process has waited by now, at most."""
+    return max((delay - before.get(thread, delay) for thread, delay in now.items()), default=0)
+
+
+def run_delays_ns(process: int) -> dict[Path, int]:
     """How long each thread has been ready and not running; nothing where the system does not say."""
     found = {}
-    for path in (path for process in processes for path in Path(f"/proc/{process}/task").glob("*/schedstat")):
+    for path in Path(f"/proc/{process}/task").glob("*/schedstat"):
         with suppress(OSError, IndexError):  # it may just have ended
             found[path] = int(path.read_text("ascii").split()[1])
     return found
