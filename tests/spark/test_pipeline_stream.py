@@ -30,7 +30,6 @@ from giusto.pipeline.streaming.slices import State
 from giusto.pipeline.streaming.stream import Stream
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
-from giusto.pipeline.tables.files import COLUMNS
 from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class Hand:
         self.intake.take()
         paths = [str(self.intake.links / name) for name in sorted(self.intake.unread)]
         rows = self.stream.spark.read.schema(bronze.schema()).parquet(*paths)
-        named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
+        named = rows.select(rows["_metadata.file_name"].alias(FILE))
         for _ in range(2 if again else 1):
             self.batches.do(named, number, "query")
 

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 from giusto.pipeline.delivering import delivered
 from giusto.pipeline.linking import literal
 from giusto.pipeline.output import DELIVERIES, settle
+from giusto.pipeline.streaming.parts import gather
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
 from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+# Files of at least this size are not written again to have fewer of them.
+LARGE_BYTES = 16 << 20
 
 
 def slices_of(rows: DataFrame, first: Mapping[str, int], until: Mapping[str, int] | None = None) -> DataFrame:
@@ -25,12 +29,16 @@ def slices_of(rows: DataFrame, first: Mapping[str, int], until: Mapping[str, int
 
 
 def number_of(numbers: Mapping[str, int]) -> Column:
-    """The number that belongs to a row's run; 0 if none does."""
+    """The number that belongs to a row's run; 0 if none does.
+
+    Looked up in a map also if there is one run only: a number would be written into the code that Spark makes
+    of a plan, and Java would compile that anew for every micro-batch.
+    """
     from pyspark.sql import functions as fn
 
+    pairs = [fn.lit(each) for pair in sorted(numbers.items()) for each in pair]
     if not numbers:
         return fn.lit(0)
-    pairs = [fn.lit(each) for pair in sorted(numbers.items()) for each in pair]
     return fn.coalesce(fn.try_element_at(fn.create_map(*pairs), run_of()), fn.lit(0))
 
 
@@ -61,9 +69,20 @@ def write_partial(work: Work, table: Table, inputs: Inputs, folder: Path) -> Non
 def write_bundle(work: Work, parts: Sequence[Path], folder: Path) -> None:
     """Several parts as one."""
     jobs = [partial(write_merged, work, table, parts, folder) for table in TABLES]
-    rows = work.spark.read.parquet(*(literal(part / DELIVERIES) for part in parts))
-    work.all([partial(work.write, rows, folder / DELIVERIES), *jobs])
+    deliveries = [part / DELIVERIES for part in parts]
+    work.all([partial(write_together, work, deliveries, folder / DELIVERIES), *jobs])
     settle(folder)
+
+
+def write_together(work: Work, folders: Sequence[Path], place: Path) -> None:
+    """The rows of several folders in one, in fewer files if they are small."""
+    sizes = [path.stat().st_size for folder in folders for path in folder.glob("*.parquet")]
+    if sum(sizes) >= LARGE_BYTES * len(sizes):
+        gather(folders, place)
+        return
+    files = 1 + sum(sizes) // (4 * LARGE_BYTES)
+    rows = work.spark.read.parquet(*(literal(folder) for folder in folders))
+    work.write(rows.coalesce(files), place)
 
 
 def write_merged(work: Work, table: Table, parts: Sequence[Path], folder: Path) -> None:

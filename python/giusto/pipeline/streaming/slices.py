@@ -80,14 +80,15 @@ class Step:
     """What a micro-batch changes: the state after it, and what is to be settled for it.
 
     `settles` has the slices of each run, from the first up to but without the second; `came` are the files.
-    Some of the rows in them, or in those before, are bad if it `is_mixed`.
+    Some of the rows in them, or in those before, are bad if it `is_mixed`; `bad` are those of which now some
+    rows are left out.
     """
 
     state: State
     settles: dict[str, tuple[int, int]]
     came: tuple[str, ...]
     is_mixed: bool
-    is_any_bad: bool
+    bad: tuple[str, ...]
 
 
 def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_s: float) -> Step:
@@ -131,7 +132,8 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         duplicates=before.duplicates,
         quarantined=quarantined,
     )
-    return Step(state, settles, came, bool(mixed), len(good) < len(groups))
+    bad = sorted({group.file for group in groups if why_not(before, group) is not None})
+    return Step(state, settles, came, bool(mixed), tuple(bad))
 
 
 def why_not(state: State, group: Group) -> str | None:
