@@ -76,12 +76,15 @@ class Batches:
         """One micro-batch, of the files whose names are in `frame`, once."""
         if batch <= self.state.batch:
             return
-        names = self.work.do(lambda: [row[FILE] for row in frame.select(FILE).distinct().collect()])
-        self.intake.was_read(names)
-        before = replace(self.state, query=query)
-        groups = self.groups(names)
-        made = step(before, batch, groups, self.delay_ns, time.time())
-        state = self.bundle(self.settle(before, made))
+        spending, before = self.work.spending, replace(self.state, query=query)
+        with spending("grouping"):
+            names = self.work.do(lambda: [row[FILE] for row in frame.select(FILE).distinct().collect()])
+            self.intake.was_read(names)
+            made = step(before, batch, self.groups(names), self.delay_ns, time.time())
+        with spending("settling"):
+            state = self.settle(before, made)
+        with spending("bundling"):
+            state = self.bundle(state)
         if made.bad:
             state = self.bundle_bad(replace(state, bad=(*state.bad, self.write_bad(made, before))))
         write_json(self.folder / STATE, state.to_dict())

@@ -53,17 +53,20 @@ def write_part(
     work: Work, rows: DataFrame, facts: DataFrame | None, window_ns: int, folder: Path
 ) -> tuple[int, int]:
     """Write a part; tells how many rows were used, and how many were duplicates."""
-    done = delivered(work, rows, folder / DELIVERIES)
+    with work.spending(f"settling {DELIVERIES}"):
+        done = delivered(work, rows, folder / DELIVERIES)
     inputs = done.inputs(facts, window_ns)
     work.all(partial(write_partial, work, table, inputs, folder) for table in TABLES)
-    counts = done.used(work), done.duplicates(work)
+    with work.spending("settling counts"):
+        counts = done.used(work), done.duplicates(work)
     settle(folder)
     return counts
 
 
 def write_partial(work: Work, table: Table, inputs: Inputs, folder: Path) -> None:
     """The sums of one table."""
-    work.write(table.partial(inputs), folder / table.name, files=1)
+    with work.spending(f"settling {table.name}"):
+        work.write(table.partial(inputs), folder / table.name, files=1)
 
 
 def write_bundle(work: Work, parts: Sequence[Path], folder: Path) -> None:

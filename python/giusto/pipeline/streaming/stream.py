@@ -129,7 +129,8 @@ class Stream:
     def let_in(self, batches: Batches) -> bool:
         """New files, as many as there is room for; whether their broker answers."""
         is_there = self.fetch(batches)
-        batches.intake.take()
+        with batches.work.spending("letting in"):
+            batches.intake.take()
         return is_there
 
     def fetch(self, batches: Batches) -> bool:
@@ -168,12 +169,13 @@ class Stream:
 
     def present(self, batches: Batches, *, with_waiting: bool = True) -> Verdict:
         """Make the tables of all that was read, or of all that is settled."""
-        with self.lock:
+        with self.lock, batches.work.spending("presenting"):
             began_s = time.monotonic()
             verdict = self.verdict(batches, self.tables(batches, with_waiting))
             self.out.keep_verdict(verdict.to_dict())
             self.presented_s = time.monotonic()
             self.took_s = self.presented_s - began_s
+        self.tell(batches, "presented")
         if self.shown is not None:
             self.shown(verdict)
         return verdict
@@ -215,6 +217,7 @@ class Stream:
                     pending_rows=state.pending_rows,
                     pending_bytes=batches.intake.bytes(state.files),
                     late_rows=state.quarantined.get(LATE, 0),
+                    spent_s=dict(batches.work.spent_s),
                 )
             )
 
