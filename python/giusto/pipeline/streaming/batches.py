@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from giusto.pipeline.linking import literal
 from giusto.pipeline.output import read_json, write_json
 from giusto.pipeline.streaming.facts import Facts
+from giusto.pipeline.streaming.forgetting import forget, remove_forgotten
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.parts import (
     BAD,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 STATE = "state.json"
 FILE = "file"
+# No slice has such a number.
+NEVER = 1 << 62
 
 
 @dataclass(slots=True)
@@ -58,19 +61,29 @@ class Batches:
     window_ns: int
     delay_ns: int
     state: State
+    keep_s: float | None = None
     token: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @classmethod
     def begun(
-        cls, work: Work, records: Path, folder: Path, intake: Intake, window_ns: int, delay_ns: int
+        cls,
+        work: Work,
+        records: Path,
+        folder: Path,
+        intake: Intake,
+        window_ns: int,
+        delay_ns: int,
+        keep_s: float | None = None,
     ) -> Batches:
         """Begin, or go on where the last process ended; what it left unfinished is removed."""
         kept = read_json(folder / STATE)
         state = State() if kept is None else State.from_dict(kept)
         remove_others(folder / PARTS, state.parts)
         remove_others(folder / BAD, state.bad)
+        remove_forgotten(state, folder / PARTS)
         intake.begin(state.gone, (*state.files, *state.leaving))
-        return cls(work, Facts(work.spark, records), folder, intake, window_ns, delay_ns, state)
+        facts = Facts(work.spark, records)
+        return cls(work, facts, folder, intake, window_ns, delay_ns, state, keep_s)
 
     def do(self, frame: DataFrame, batch: int, query: str | None) -> None:
         """One micro-batch, of the files whose names are in `frame`, once."""
@@ -84,12 +97,13 @@ class Batches:
         with spending("settling"):
             state = self.settle(before, made)
         with spending("bundling"):
-            state = self.bundle(state)
+            state = self.forget(self.bundle(state))
         if made.bad:
             state = self.bundle_bad(replace(state, bad=(*state.bad, self.write_bad(made, before))))
         write_json(self.folder / STATE, state.to_dict())
         self.state = state
         self.intake.remove(state.gone)
+        remove_forgotten(state, self.folder / PARTS)
         remove_others(self.folder / PARTS, state.parts)
         remove_others(self.folder / BAD, state.bad)
 
@@ -132,10 +146,8 @@ class Batches:
         """Make a part of the slices that have ended, if some have."""
         if not made.settles:
             return made.state
-        first = {run: first for run, (first, _) in made.settles.items()}
-        until = {run: until for run, (_, until) in made.settles.items()}
         names = [name for name in {*before.files, *made.came} if self.has_some_of(name, made.settles)]
-        rows = slices_of(self.rows(names, made.is_mixed), first, until)
+        rows = slices_of(self.rows(names, made.is_mixed), made.settles)
         part = name_of(0, made.state.batch, self.token)
         used, duplicates = write_part(
             self.work, rows, self.facts.frame(), self.window_ns, self.folder / PARTS / part
@@ -164,6 +176,12 @@ class Batches:
         write_bundle(self.work, [place / part for part in some], place / bundle)
         return replace(state, parts=bundled(state.parts, some, bundle))
 
+    def forget(self, state: State) -> State:
+        """Let deliveries go that are too old, if there is such a thing."""
+        if self.keep_s is None:
+            return state
+        return forget(state, self.folder / PARTS, time.time() - self.keep_s)
+
     def bundle_bad(self, state: State) -> State:
         """The same with rows that were left out."""
         some = to_bundle(state.bad)
@@ -175,7 +193,9 @@ class Batches:
 
     def waiting(self) -> DataFrame:
         """Rows that are not settled."""
-        return slices_of(self.rows(self.state.files, bool(self.state.mixed)), self.state.settled)
+        # In the form in which rows are settled: so that Java has compiled the code for both.
+        slices = {run: (self.state.settled.get(run, 0), NEVER) for run in self.state.waiting}
+        return slices_of(self.rows(self.state.files, bool(self.state.mixed)), slices)
 
     def rows(self, names: Iterable[str], is_mixed: bool) -> DataFrame:
         """Good rows of files; where all are good, no table has to read more columns than it needs."""

@@ -72,6 +72,7 @@ class Presentation:
             used=self.state.used + used,
             duplicates=self.state.duplicates + duplicates,
             pending=0 if waiting is None else pending,
+            forgotten=self.state.forgotten,
             quarantined=summed([*self.state.quarantined.items(), *left_out.items()]),
             quarantined_files=summed((file.reason, 1) for file in intake.bad.values()),
         )

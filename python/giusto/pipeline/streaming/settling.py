@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 LARGE_BYTES = 16 << 20
 
 
-def slices_of(rows: DataFrame, first: Mapping[str, int], until: Mapping[str, int] | None = None) -> DataFrame:
-    """Rows of some slices of each run: from `first` (or 0) on, up to but without `until`."""
-    found = rows.filter(slice_of() >= number_of(first))
-    return found if until is None else found.filter(slice_of() < number_of(until))
+def slices_of(rows: DataFrame, slices: Mapping[str, tuple[int, int]]) -> DataFrame:
+    """Rows of some slices of each run: from the first up to but without the second; of other runs none."""
+    first, until = ({run: pair[end] for run, pair in slices.items()} for end in (0, 1))
+    return rows.filter((slice_of() >= number_of(first)) & (slice_of() < number_of(until)))
 
 
 def number_of(numbers: Mapping[str, int]) -> Column:
@@ -36,10 +37,12 @@ def number_of(numbers: Mapping[str, int]) -> Column:
     """
     from pyspark.sql import functions as fn
 
-    pairs = [fn.lit(each) for pair in sorted(numbers.items()) for each in pair]
+    nothing = fn.lit(0).cast("long")
     if not numbers:
-        return fn.lit(0)
-    return fn.coalesce(fn.try_element_at(fn.create_map(*pairs), run_of()), fn.lit(0))
+        return nothing
+    pairs = [(fn.lit(run), fn.lit(number).cast("long")) for run, number in sorted(numbers.items())]
+    known = fn.create_map(*(each for pair in pairs for each in pair))
+    return fn.coalesce(fn.try_element_at(known, run_of()), nothing)
 
 
 def run_of() -> Column:
@@ -79,13 +82,16 @@ def write_bundle(work: Work, parts: Sequence[Path], folder: Path) -> None:
 
 def write_together(work: Work, folders: Sequence[Path], place: Path) -> None:
     """The rows of several folders in one, in fewer files if they are small."""
-    sizes = [path.stat().st_size for folder in folders for path in folder.glob("*.parquet")]
-    if sum(sizes) >= LARGE_BYTES * len(sizes):
+    found = [path.stat() for folder in folders for path in folder.glob("*.parquet")]
+    size = sum(each.st_size for each in found)
+    if size >= LARGE_BYTES * len(found):
         gather(folders, place)
         return
-    files = 1 + sum(sizes) // (4 * LARGE_BYTES)
-    rows = work.spark.read.parquet(*(literal(folder) for folder in folders))
-    work.write(rows.coalesce(files), place)
+    rows = work.spark.read.parquet(*(literal(folder) for folder in folders if any(folder.glob("*.parquet"))))
+    work.write(rows.coalesce(1 + size // (4 * LARGE_BYTES)), place)
+    newest_s = max(each.st_mtime for each in found)
+    for path in place.glob("*.parquet"):
+        os.utime(path, (newest_s, newest_s))  # no row is younger for it
 
 
 def write_merged(work: Work, table: Table, parts: Sequence[Path], folder: Path) -> None:

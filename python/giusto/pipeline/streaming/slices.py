@@ -34,7 +34,8 @@ class State:
     `files` has, for each file that some of them are in, the last slice of each run in it; those that are
     `mixed` have bad rows as well. Files that are `leaving` have no such rows since this micro-batch; `gone`
     are those that left with the one before, which Spark will not ask for again. `far_ns` is the time of rows
-    that are sent so long after `newest_ns` that it takes a second file to believe them.
+    that are sent so long after `newest_ns` that it takes a second file to believe them. Some deliveries are
+    `forgotten`, not kept any more: those in the files `forgetting` since this micro-batch.
     """
 
     batch: int = -1
@@ -54,6 +55,8 @@ class State:
     used: int = 0
     duplicates: int = 0
     quarantined: dict[str, int] = field(default_factory=dict)
+    forgotten: int = 0
+    forgetting: tuple[str, ...] = ()
 
     @property
     def pending_rows(self) -> int:
@@ -71,7 +74,8 @@ class State:
             run: {int(number): rows for number, rows in slices.items()}
             for run, slices in kept["waiting"].items()
         }
-        lists = {name: tuple(kept[name]) for name in ("mixed", "leaving", "gone", "parts", "bad")}
+        names = ("mixed", "leaving", "gone", "parts", "bad", "forgetting")
+        lists = {name: tuple(kept.get(name, ())) for name in names}
         return cls(**{**kept, **lists, "waiting": waiting})
 
 
@@ -131,6 +135,7 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         used=before.used,
         duplicates=before.duplicates,
         quarantined=quarantined,
+        forgotten=before.forgotten,
     )
     bad = sorted({group.file for group in groups if why_not(before, group) is not None})
     return Step(state, settles, came, bool(mixed), tuple(bad))

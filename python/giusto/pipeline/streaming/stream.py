@@ -70,6 +70,7 @@ class Stream:
     delay_ns: int = 10_000_000_000
     every_s: float = 1.0
     refresh_s: float = 10.0
+    keep_s: float | None = None
     watch: Watch | None = None
     fetching: Fetching | None = None
     shown: Callable[[Verdict], None] | None = None
@@ -95,6 +96,7 @@ class Stream:
                 Intake(self.records, self.folder),
                 self.window_ns,
                 self.delay_ns,
+                self.keep_s,
             )
             self.require_checkpoint(batches)
             self.let_in(batches)
@@ -117,7 +119,8 @@ class Stream:
         """Let new files in; present if there is something new and the last time is long enough ago."""
         self.require_alive(query)
         waits = "waiting" if self.let_in(batches) else "waiting for the broker"
-        self.tell(batches, "reading" if batches.intake.unread else waits)
+        is_busy = batches.intake.unread or self.lock.locked()
+        self.tell(batches, "reading" if is_busy else waits)
         is_behind = batches.intake.is_full
         share = PRESENTING_BEHIND if is_behind else PRESENTING
         wait_s = max(self.refresh_s, self.took_s * (1 / share - 1))
