@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.delivering import delivered
+from giusto.pipeline.delivering import MESSAGES, delivered
 from giusto.pipeline.linking import literal
-from giusto.pipeline.output import DELIVERIES, settle
+from giusto.pipeline.output import DELIVERIES, remove, settle
 from giusto.pipeline.streaming.parts import gather
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
@@ -62,6 +62,7 @@ def write_part(
     work.all(partial(write_partial, work, table, inputs, folder) for table in TABLES)
     with work.spending("settling counts"):
         counts = done.used(work), done.duplicates(work)
+    remove(folder / MESSAGES)
     settle(folder)
     return counts
 
