@@ -52,9 +52,9 @@ def measured(folder: Path, millions: list[int], console: Console) -> Figures:
 
 def streamed(folder: Path, paths: list[Path], console: Console) -> whole.Whole:
     """A stream over these files, after one over few of them."""
-    warm = paths[:WARM_FILES]
-    for name, files in (("warm", warm), ("stream", paths)):
-        found = whole.stream(some(folder / f"{name}-trace", files), folder / name, len(files) * FILE_ROWS)
+    for name, files in (("few", paths[:WARM_FILES]), ("all", paths)):
+        place = folder / "streams" / name
+        found = whole.stream(some(place / "trace", files), place / "tables", len(files) * FILE_ROWS)
     console.print(f"stream: {found.rows / found.seconds:,.0f} records/s, {found.seconds:.1f} s")
     console.print(f"processor seconds per million records: {number(found.processor_us)}")
     console.print(f"waiting at most: {found.pending_rows:,} records, {found.pending_bytes / 1e6:.0f} MB")
