@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.tables import envelope, pieces
-from giusto.pipeline.tables.silver import is_endpoint
+from giusto.pipeline.tables.repeated import is_endpoint
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
 
 if TYPE_CHECKING:
