@@ -8,6 +8,7 @@ print(done.verdict.violations, done.table("contract_audit").to_pandas())
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from giusto.pipeline.fetching import Fetching
 
 TABLES_FOLDER = "tables"
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def run(
@@ -124,9 +126,17 @@ class Source:
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if self.fetching is not None:
             self.fetching.close()
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            raise full(error, self.out.path) from error
+
+
+def full(error: OSError, out: Path) -> OSError:
+    """A disk without room, where it is, and what to do: the system says only that there is none."""
+    problem = f"{error.strerror}: every table is whole; make room and run it again"
+    return OSError(error.errno, problem, str(out))
 
 
 def sourced(records: str | Path | None, bus: str | None, out: str | Path | None) -> Source:
