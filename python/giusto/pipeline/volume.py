@@ -24,6 +24,8 @@ def volume(cores: int | None = None, memory_bytes: int | None = None) -> dict[st
         # Code for wide rows is so long that Java would not compile it: half the speed.
         "spark.driver.extraJavaOptions": COMPILED,
         "spark.executor.extraJavaOptions": COMPILED,
+        # By default 100 compiled pieces of code are kept: all tables need more.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.parquet.compression.codec": "lz4_raw",
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.numRecentProgressUpdates": "2",

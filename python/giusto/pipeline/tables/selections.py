@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.tables.silver import is_endpoint
+from giusto.pipeline.tables.repeated import is_endpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
