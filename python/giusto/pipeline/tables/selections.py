@@ -30,27 +30,36 @@ def messages(hops: DataFrame) -> DataFrame:
 
     What a subscriber saw is left out: it knows neither when a message was chosen nor what was offered.
     """
+    return each_once(hops.filter(~is_endpoint()))
+
+
+def selections(hops: DataFrame) -> DataFrame:
+    """Of the messages, those that a node chose; for who needs no others this is quicker."""
+    return each_once(chosen(hops))
+
+
+def chosen(rows: DataFrame) -> DataFrame:
+    """Of hops or messages, those that a node chose."""
     from pyspark.sql import functions as fn
 
-    is_chosen = fn.col("t_selected_ns").isNotNull()
-    goes_out = is_chosen & (fn.col("subscriber").isNotNull() | fn.contains("node", fn.lit(LINK)))
-    since = fn.when(is_chosen, fn.col("t_ingress_ns"))
-    seen = hops.filter(~is_endpoint()).withColumn("goes_out", goes_out).withColumn("since", since)
+    return rows.filter(fn.col("t_selected_ns").isNotNull() & fn.col("node").isNotNull())
+
+
+def each_once(hops: DataFrame) -> DataFrame:
+    """The hops of a message at a node as one."""
+    from pyspark.sql import functions as fn
+
+    goes_out = fn.col("subscriber").isNotNull() | fn.contains("node", fn.lit(LINK))
+    counts = goes_out & fn.col("t_selected_ns").isNotNull()
     return (
-        seen.withColumn("node", broker())
+        hops.withColumn("goes_out", counts)
+        .withColumn("node", broker())
         .groupBy(*MESSAGE)
         .agg(
-            fn.min("since").alias("t_ingress_ns"),
+            fn.min("t_ingress_ns").alias("t_ingress_ns"),
             fn.min("t_selected_ns").alias("t_selected_ns"),
             fn.max("size_bytes").alias("size_bytes"),
             fn.max("min_sep_ns").alias("min_sep_ns"),
             fn.count_if("goes_out").alias("fan_out"),
         )
     )
-
-
-def selections(messages: DataFrame) -> DataFrame:
-    """Of the messages, those that a node chose."""
-    from pyspark.sql import functions as fn
-
-    return messages.filter(fn.col("t_selected_ns").isNotNull() & fn.col("node").isNotNull())

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.tables.selections import messages
+from giusto.pipeline.tables import selections
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -38,8 +38,15 @@ class Inputs:
 
     @property
     def messages(self) -> DataFrame:
-        """Each message once at each node, see `selections.messages`."""
-        return messages(self.hops) if self.written is None else self.written
+        """Each message once at each node."""
+        return selections.messages(self.hops) if self.written is None else self.written
+
+    @property
+    def selections(self) -> DataFrame:
+        """Those of them that the node chose."""
+        if self.written is None:
+            return selections.selections(self.hops)
+        return selections.chosen(self.written)
 
 
 @dataclass(frozen=True)

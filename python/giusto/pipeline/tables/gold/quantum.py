@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.tables import histogram
-from giusto.pipeline.tables.selections import selections
 from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table, slice_of
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def partial(inputs: Inputs) -> DataFrame:
     """How many took how long, by buckets."""
     from pyspark.sql import functions as fn
 
-    served = services(inputs.messages)
+    served = services(inputs.selections)
     counted = served.withColumn("bucket", histogram.bucket(fn.col("service_ns")))
     return counted.groupBy(*KEY, "bucket").agg(
         fn.count("*").alias("count"),
@@ -37,7 +36,7 @@ def partial(inputs: Inputs) -> DataFrame:
     )
 
 
-def services(messages: DataFrame) -> DataFrame:
+def services(chosen: DataFrame) -> DataFrame:
     """Messages during whose service another one waited, with how long it took."""
     from pyspark.sql import functions as fn
 
@@ -47,7 +46,7 @@ def services(messages: DataFrame) -> DataFrame:
     # Shared equally, rounded up.
     each = fn.expr("(next_ns - t_selected_ns + messages - 1) div messages")
     return (
-        in_turn(messages)
+        in_turn(chosen)
         .filter(is_whole & is_busy)
         .select(
             *("run", "node", "fan_out", "size_bytes"),
@@ -57,7 +56,7 @@ def services(messages: DataFrame) -> DataFrame:
     )
 
 
-def in_turn(messages: DataFrame) -> DataFrame:
+def in_turn(chosen: DataFrame) -> DataFrame:
     """What a node chose, with when it chose next, and since when what it chose then had been waiting.
 
     A live broker chooses some before it looks at its clock again: `messages` is how many at one instant.
@@ -69,8 +68,7 @@ def in_turn(messages: DataFrame) -> DataFrame:
     at_once = turns.rangeBetween(Window.currentRow, Window.currentRow)
     is_last = fn.col("after_ns") > fn.col("t_selected_ns")
     return (
-        selections(messages)
-        .select("run", "node", slice_of().alias("slice"), *SERVED)
+        chosen.select("run", "node", slice_of().alias("slice"), *SERVED)
         .repartition("run", "node", "slice")
         .withColumn("messages", fn.count("*").over(at_once))
         .withColumn("first_ingress_ns", fn.min("t_ingress_ns").over(at_once))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.tables.selections import selections
 from giusto.pipeline.tables.table import Inputs, Table
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def partial(inputs: Inputs) -> DataFrame:
     """Messages that were chosen, and instants at which some waited, for each flow and window."""
     from pyspark.sql import functions as fn
 
-    chosen = selections(inputs.messages).withColumnRenamed("publisher", "client")
+    chosen = inputs.selections.withColumnRenamed("publisher", "client")
     found = summed(in_windows(with_quanta(chosen, inputs.facts), inputs.window_ns))
     said = found.withColumn("window_ns", fn.lit(inputs.window_ns).cast("long"))
     return with_allotment(said, inputs.facts)

@@ -47,7 +47,8 @@ def partial(inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as fn
 
     found = inputs.deliveries.filter(is_violation()).withColumn("slice", slice_of())
-    turns = next_turns(inputs.hops, found)
+    # Messages are fewer than hops, and say the same; only to look here they would not be made.
+    turns = next_turns(inputs.hops if inputs.written is None else inputs.written, found)
     is_its = same(found, turns, (*PLACE, "t_selected_ns"))
     ended = found.join(turns, is_its, "left").select(found["*"], "t_next_ns")
     service = fn.least("t_next_ns", "t_egress_ns") - fn.col("t_selected_ns")
@@ -60,7 +61,7 @@ def partial(inputs: Inputs) -> DataFrame:
     )
 
 
-def next_turns(hops: DataFrame, found: DataFrame) -> DataFrame:
+def next_turns(seen: DataFrame, found: DataFrame) -> DataFrame:
     """When a node chose its next message, after each that it chose while a late one was on its way out."""
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
@@ -70,7 +71,7 @@ def next_turns(hops: DataFrame, found: DataFrame) -> DataFrame:
     steps = fn.expr(f"sequence(t_selected_ns div {STEP_NS}, {until} div {STEP_NS})")
     wanted = found.select(*PLACE, fn.explode(steps).alias("step"))
     wanted = wanted.select(fn.xxhash64(*PLACE, "step").alias("when"))
-    chosen = hops.filter(fn.col("t_selected_ns").isNotNull())
+    chosen = seen.filter(fn.col("t_selected_ns").isNotNull())
     chosen = chosen.withColumn("slice", slice_of()).withColumn("node", broker())
     timed = chosen.withColumn("when", fn.xxhash64(*PLACE, fn.expr(f"t_selected_ns div {STEP_NS}")))
     near = timed.join(fn.broadcast(wanted.distinct()), "when", "left_semi")
