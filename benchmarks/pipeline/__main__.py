@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.pipeline import whole
 from benchmarks.pipeline.measures import Course, empty_jobs, engines
-from benchmarks.pipeline.page import Figures, page
+from benchmarks.pipeline.page import Figures, number, page, percent, stages
 from benchmarks.pipeline.records import FILE_ROWS, write
 from benchmarks.run import Figure, figures, machine
 from rich.console import Console
@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "benchmarks" / "source.py"
 PAGE = ROOT / "docs" / "benchmarks-pipeline.md"
 MILLIONS = (1, 5, 20)
-STREAMED = 5
+# A stream settles something from the third file on.
+WARM_FILES = 3
 WARM_ROWS = 200_000
 MILLION = 1_000_000
 
@@ -44,11 +45,30 @@ def measured(folder: Path, millions: list[int], console: Console) -> Figures:
     empty_s = list(empty_jobs(spark))
     wholes = [whole.batch(folder / "records", folder / "batch", max(millions) * MILLION)]
     console.print(f"batch: {wholes[-1].seconds:.1f} s")
-    streamed = min(STREAMED, max(millions)) * MILLION
-    wholes.append(whole.stream(some(folder, paths[: streamed // FILE_ROWS]), folder / "stream", streamed))
-    console.print(f"stream: {wholes[-1].seconds:.1f} s")
+    wholes.append(streamed(folder, paths, console))
     session.stop()
     return Figures(course.took, wholes, empty_s, source())
+
+
+def streamed(folder: Path, paths: list[Path], console: Console) -> whole.Whole:
+    """A stream over these files, after one over few of them."""
+    for name, files in (("few", paths[:WARM_FILES]), ("all", paths)):
+        place = folder / "streams" / name
+        found = whole.stream(some(place / "trace", files), place / "tables", len(files) * FILE_ROWS)
+    console.print(f"stream: {found.rows / found.seconds:,.0f} records/s, {found.seconds:.1f} s")
+    console.print(f"processor seconds per million records: {number(found.processor_us)}")
+    console.print(f"waiting at most: {found.pending_rows:,} records, {found.pending_bytes / 1e6:.0f} MB")
+    for what, seconds in stages(found):
+        console.print(f"  {what}: {seconds:.1f} s, {percent(seconds / found.seconds)}")
+    return found
+
+
+def stream_alone(folder: Path, millions: int, console: Console) -> None:
+    """The stream in a session of its own, of which no page is written."""
+    paths = write(folder / "records", millions * MILLION)
+    session.session("local[2]", volume(2))
+    streamed(folder, paths, console)
+    session.stop()
 
 
 def source() -> list[Figure]:
@@ -59,7 +79,7 @@ def source() -> list[Figure]:
 
 def some(folder: Path, paths: list[Path]) -> Path:
     """A trace folder with these files."""
-    found = folder / "some" / "records"
+    found = folder / "records"
     found.mkdir(parents=True)
     for path in paths:
         os.link(path, found / path.name)
@@ -72,10 +92,14 @@ def main() -> None:
     parser.add_argument("--millions", type=int, nargs="+", default=list(MILLIONS), help="sizes, in records")
     parser.add_argument("--folder", type=Path, help="where to put some gigabytes meanwhile")
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write what was measured")
+    parser.add_argument("--stream", action="store_true", help="only the stream, and no page")
     given = parser.parse_args()
     console = Console()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        if given.stream:
+            stream_alone(Path(name), max(given.millions), console)
+            return
         found = measured(Path(name), sorted(given.millions), console)
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     where = f"{machine()}, with a load average of {load:.0f} before the run"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.pipeline.measures import DUCKDB, GOLD, LONGEST_S, POLARS, SCANS, SILVER, SPARK, Took
-from benchmarks.pipeline.whole import Whole
+from benchmarks.pipeline.whole import STAGES, Whole
 from benchmarks.run import Figure, by_bench, grid, markdown
 
 TIMES, STREAM_HZ, ENVELOPE_GROWTH = 5.0, 200_000, 1.5
@@ -18,15 +18,20 @@ DuckDB and Polars have two threads. All three read the same Parquet files and wr
 take turns at each table. A test compares what they make of fewer records. The gold tables are made of the
 records and of the deliveries that Spark wrote."""
 STREAMED = """\
-A batch makes deliveries, all tables and the verdict. The stream reads files that are all there, and makes the
-tables anew from time to time; what waits are records of slices of time that have not ended."""
+A batch makes deliveries, all tables and the verdict. The stream reads files that are all there, of 100,000
+records in each second of their time. It is measured from its start until the tables with the last of them are
+presented, after a stream over fewer records in the same session. While it is behind it presents what is
+settled. What waits are records of slices of time that have not ended. Processor time is of all processes."""
+SPENT = """\
+Stages of a stream follow each other. Within settling the tables are made three at a time, so their times add
+up to more. Files are let in, read to their ends and counted beside all this, in a thread of its own."""
 LEFT_OUT = f"""\
 Where there is no figure the engine would have taken longer than {LONGEST_S:.0f} s, by its time at the size
 before, or does not make the table (Polars: `arrival_envelope`)."""
 SOURCE = "`benchmarks/source.py`: rows of a retained topic, through the Python data source and without it."
 WHOLE = [
-    "run", "records", "seconds", "records/s", "until all was read, s", "waiting at most, records",
-    "waiting at most, MB",
+    "run", "records", "seconds", "records/s", "processor seconds per million", "until all was read, s",
+    "waiting at most, records", "waiting at most, MB",
 ]  # fmt: skip
 TABLE = [
     "table", "Spark, s", "DuckDB, s", "Polars, s", "Spark, million records/s", "× DuckDB", "× Polars",
@@ -91,6 +96,7 @@ def page(figures: Figures, machine: str, date: str) -> str:
         "## The whole pipeline",
         markdown(WHOLE, [whole_row(each) for each in figures.wholes]),
         STREAMED,
+        *spent(figures.wholes),
         f"## Each table, {largest / 1e6:g} million records",
         markdown(TABLE, [table_row(figures, what, largest) for what in tables]),
         LEFT_OUT,
@@ -167,8 +173,34 @@ def whole_row(each: Whole) -> list[str]:
     state = (
         [f"{each.pending_rows:,}", number(each.pending_bytes / 1e6)] if each.read_s is not None else ["", ""]
     )
-    rate = number(each.rows / each.seconds)
-    return [each.title, f"{each.rows:,}", number(each.seconds), rate, number(each.read_s), *state]
+    speed = [number(each.rows / each.seconds), number(each.processor_us)]
+    return [each.title, f"{each.rows:,}", number(each.seconds), *speed, number(each.read_s), *state]
+
+
+def spent(wholes: Sequence[Whole]) -> list[str]:
+    """Where the time of a stream went, if one was measured."""
+    found = []
+    for each in wholes:
+        if each.spent_s:
+            rows = [
+                [what, number(seconds), percent(seconds / each.seconds)] for what, seconds in stages(each)
+            ]
+            found += [markdown(["stage of the stream", "s", "of the time"], rows), SPENT]
+    return found
+
+
+def stages(whole: Whole) -> list[tuple[str, float]]:
+    """Stages of a stream, each followed by its parts, and what was none of them."""
+    found = []
+    for stage in STAGES:
+        parts = sorted(what for what in whole.spent_s if what.startswith(f"{stage} "))
+        found += [(what, whole.spent_s[what]) for what in (stage, *parts) if what in whole.spent_s]
+    return [*found, ("between stages", whole.idle_s)]
+
+
+def percent(part: float) -> str:
+    """A part of a whole."""
+    return f"{100 * part:.0f} %"
 
 
 def middle(values: Sequence[float]) -> float:

@@ -1,18 +1,29 @@
-"""How fast the whole pipeline is: a batch with all its tables, and a stream that keeps them up to date."""
+"""How fast the whole pipeline is: a batch with all its tables, and a stream that keeps them up to date.
+
+A stream sustains a rate if it reads, settles and presents all records in the time in which so many come at
+that rate. So it is measured from its start, over files that are all there, until the tables with the last of
+them are presented. It presents what is settled now and then, as it does while it is behind.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from benchmarks.pipeline.cpu import processor_s
 
 from giusto import pipeline
 from giusto.pipeline.progress import Progress
 
 if TYPE_CHECKING:
     from giusto.pipeline.result import Result
+
+# One after the other; what is left of the time is spent between them.
+STAGES = ("grouping", "settling", "bundling", "presenting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,33 +36,66 @@ class Whole:
     read_s: float | None = None
     pending_rows: int = 0
     pending_bytes: int = 0
+    processor_s: float | None = None
+    spent_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def idle_s(self) -> float:
+        """Time in which no stage was under way."""
+        return self.seconds - sum(self.spent_s.get(stage, 0.0) for stage in STAGES)
+
+    @property
+    def processor_us(self) -> float | None:
+        """Processor time for a record: seconds for a million of them."""
+        return None if self.processor_s is None else 1e6 * self.processor_s / self.rows
+
+
+@dataclass
+class Stopwatch:
+    """Time on the clock and of the processors."""
+
+    start_s: float = field(default_factory=time.perf_counter)
+    used_s: float | None = field(default_factory=processor_s)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self.start_s
+
+    @property
+    def processor_s(self) -> float | None:
+        """Since the start."""
+        now_s = processor_s()
+        return None if now_s is None or self.used_s is None else now_s - self.used_s
 
 
 def batch(records: Path, out: Path, rows: int) -> Whole:
     """All tables of all records at once."""
-    start = time.perf_counter()
+    watch = Stopwatch()
     done = pipeline.run(records, out)
-    seconds = time.perf_counter() - start
+    found = Whole("batch", rows, watch.seconds, processor_s=watch.processor_s)
     require_all(done, rows)
-    return Whole("batch", rows, seconds)
+    return found
 
 
 @dataclass
 class Looking:
-    """Ends a stream when it has read everything, and sees how much it keeps."""
+    """Ends a stream when it has read everything, and sees how much it keeps and what it does."""
 
     rows: int
     ended: threading.Event = field(default_factory=threading.Event)
-    start: float = field(default_factory=time.perf_counter)
+    watch: Stopwatch = field(default_factory=Stopwatch)
     read_s: float | None = None
     pending_rows: int = 0
     pending_bytes: int = 0
+    spent_s: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, progress: Progress) -> None:
         self.pending_rows = max(self.pending_rows, progress.pending_rows)
         self.pending_bytes = max(self.pending_bytes, progress.pending_bytes)
+        self.spent_s = progress.spent_s
         if progress.rows >= self.rows and self.read_s is None:
-            self.read_s = time.perf_counter() - self.start
+            self.read_s = self.watch.seconds
             self.ended.set()
 
 
@@ -59,9 +103,18 @@ def stream(records: Path, out: Path, rows: int) -> Whole:
     """A stream over files that are all there, from its start until their tables are presented."""
     looking = Looking(rows)
     done = pipeline.stream(records, out, ended=looking.ended, watch=looking)
-    seconds = time.perf_counter() - looking.start
+    found = Whole(
+        "stream",
+        rows,
+        looking.watch.seconds,
+        looking.read_s,
+        looking.pending_rows,
+        looking.pending_bytes,
+        looking.watch.processor_s,
+        looking.spent_s,
+    )
     require_all(done, rows)
-    return Whole("stream", rows, seconds, looking.read_s, looking.pending_rows, looking.pending_bytes)
+    return found
 
 
 def require_all(done: Result, rows: int) -> None:

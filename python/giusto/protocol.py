@@ -280,7 +280,8 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
 class StatusIs(Answer, frozen=True, kw_only=True):
     """`totals` are the counters of all topics, also of those that are gone; `refused` what was no message.
 
-    `models` is what became of the newest models of what was measured.
+    `models` is what became of the newest models of what was measured; `unkept` counts the messages that
+    retained patterns miss, by where they were lost.
     """
 
     run: str
@@ -294,6 +295,7 @@ class StatusIs(Answer, frozen=True, kw_only=True):
     totals: dict[str, int] = {}
     refused: dict[str, int] = {}
     models: list[ModelVerdict] = []
+    unkept: dict[str, dict[str, int]] = {}
 
 
 class ViewsAre(Answer, frozen=True, kw_only=True):

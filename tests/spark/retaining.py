@@ -21,8 +21,12 @@ WATCHDOG_S = 300.0
 class Retaining:
     """`giusto broker` with a folder for retained topics, and with one for records if it is told to."""
 
-    def __init__(self, folder: Path, patterns: str, *, traces: bool = False) -> None:
-        variables = {"GIUSTO_RETAIN_PATTERNS": patterns, "GIUSTO_RETAIN_FOLDER": str(folder / "retained")}
+    def __init__(self, folder: Path, patterns: str, *, traces: bool = False, **settings: str) -> None:
+        variables = {
+            **{f"GIUSTO_{name.upper()}": value for name, value in settings.items()},
+            "GIUSTO_RETAIN_PATTERNS": patterns,
+            "GIUSTO_RETAIN_FOLDER": str(folder / "retained"),
+        }
         if traces:
             variables |= {"GIUSTO_TRACE_FOLDER": str(folder / "trace"), "GIUSTO_TRACE_FILE_AGE": "200ms"}
         self.process = subprocess.Popen(
@@ -36,6 +40,7 @@ class Retaining:
         ready = self.process.stdout.readline().strip()
         assert ready.startswith("ready ")
         self.address = ready.removeprefix("ready ")
+        self.staged = folder / "retained" / "sink" / "staged"
 
     def __enter__(self) -> Self:
         return self

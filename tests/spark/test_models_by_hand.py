@@ -109,7 +109,7 @@ def test_a_long_wait_in_short_windows_is_said_once_for_all_who_wait(spark: Spark
         seen(T0 + n * MS, ingress=T0 + n * MS, selected=T0 + (2_000 + n) * MS, sequence=n) for n in range(100)
     ]
     given = replace(inputs(spark, rows), window_ns=MS)
-    chosen = shares.with_quanta(shares.selections(given.hops), None)
+    chosen = shares.with_quanta(shares.selections(given.messages), None)
     parts = shares.in_windows(chosen.withColumnRenamed("publisher", "client"), MS)
     assert parts.count() < 2 * 100 + 2_100
     found = {row["window_start_ns"]: row for row in records.plain(shares.TABLE.of(given))}

@@ -23,14 +23,13 @@ from giusto import pipeline
 from giusto.errors import InvalidInput
 from giusto.pipeline.output import Output, write_json
 from giusto.pipeline.progress import Progress
-from giusto.pipeline.streaming import slices
+from giusto.pipeline.streaming import parts, slices
 from giusto.pipeline.streaming.batches import FILE, Batches
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.slices import State
 from giusto.pipeline.streaming.stream import Stream
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
-from giusto.pipeline.tables.files import COLUMNS
 from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class Hand:
         self.intake.take()
         paths = [str(self.intake.links / name) for name in sorted(self.intake.unread)]
         rows = self.stream.spark.read.schema(bronze.schema()).parquet(*paths)
-        named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
+        named = rows.select(rows["_metadata.file_name"].alias(FILE))
         for _ in range(2 if again else 1):
             self.batches.do(named, number, "query")
 
@@ -110,6 +109,7 @@ def test_micro_batches_come_to_the_tables_of_a_batch_and_say_what_came_too_late(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slices, "IDLE_S", 1e9)  # however slow the machine is
+    monkeypatch.setattr(parts, "TOGETHER", 2)
     folder, out = tmp_path / "trace", tmp_path / "out"
     output = Output(out)
     with output.writing():
@@ -130,20 +130,30 @@ def test_micro_batches_come_to_the_tables_of_a_batch_and_say_what_came_too_late(
         write(folder / "records" / "nameless.parquet", [{**row, "run": None} for row in rows])
         hand.do(1, again=True)
         assert hand.batches.state.settled == {"r": 2}
+        # A stream that is behind shows what is settled, and counts no more than that.
+        behind = hand.stream.present(hand.batches, with_waiting=False)
+        assert (behind.records, behind.used, behind.duplicates, behind.pending) == (110, 108, 2, 0)
 
         late = [seen(2 * S + n, ingress=2 * S + n, sequence=9_000 + n) for n in range(3)]
         impossible = seen(26 * S, ingress=26 * S, selected=25 * S, sequence=1)
-        write(folder / "records" / "late.parquet", [*late, impossible])
+        write(folder / "records" / "late.parquet", [*late[:2], impossible])
         hand.do(2)
+        # What was settled becomes one part with what was before, and so does what was left out.
+        write(folder / "records" / "later.parquet", late[2:])
+        trace_file(folder, 4, 45)
+        hand.do(3)
+        assert [part[:11] for part in hand.batches.state.parts] == ["1-000000003"]
+        assert [part[:11] for part in hand.batches.state.bad] == ["1-000000003"]
         verdict = hand.stream.present(hand.batches)
     assert (verdict.quarantined, verdict.complete) == ({"late": 3, "order": 1, "truncated": 0}, False)
-    assert (verdict.records, verdict.pending, verdict.duplicates) == (4 * 55 + 4, 2 * 55, 4)
+    assert (verdict.records, verdict.pending, verdict.duplicates) == (5 * 55 + 4, 2 * 55, 5)
     assert verdict.records == verdict.used + verdict.duplicates + sum(verdict.quarantined.values())
     assert verdict.state_bytes > 0
     reasons = pq.read_table(out / "quarantine" / "rows").column("reason").to_pylist()
     assert sorted(reasons) == ["late"] * 3 + ["order"]
 
-    (folder / "records" / "late.parquet").unlink()
+    for name in ("late", "later"):
+        (folder / "records" / f"{name}.parquet").unlink()
     batch = pipeline.run(folder, tmp_path / "batch")
     assert tables(batch.out) == tables(out)
     assert (batch.verdict.deliveries, batch.verdict.losses) == (verdict.deliveries, verdict.losses)

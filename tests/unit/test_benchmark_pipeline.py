@@ -24,7 +24,15 @@ def figures() -> Figures:
             took.append(Took(SPARK, table, rows, 6.0 if table == "losses" else 4.0))
             if table != "arrival_envelope" or rows == MILLION:
                 took.append(Took(DUCKDB, table, rows, 1.0))
-    wholes = [Whole("batch", 20 * MILLION, 100.0), Whole("stream", 10 * MILLION, 100.0, 90.0, 7, 3_000_000)]
+    spent_s = {
+        "grouping": 10.0,
+        "settling": 60.0,
+        "settling losses": 70.0,
+        "presenting": 20.0,
+        "letting in": 9,
+    }
+    stream = Whole("stream", 10 * MILLION, 100.0, 90.0, 7, 3_000_000, 150.0, spent_s)
+    wholes = [Whole("batch", 20 * MILLION, 100.0), stream]
     return Figures(took, wholes, [0.01, 0.02, 0.03])
 
 
@@ -54,4 +62,7 @@ def test_the_page_has_every_table_and_no_figure_where_there_is_none(figures: Fig
     for table in GOLD:
         assert f"| {table} |" in text
     assert "| arrival_envelope | 4 |  |  | 5 |  |  |" in text
-    assert "| stream | 10,000,000 | 100 | 100,000 | 90 | 7 | 3 |" in text
+    assert "| stream | 10,000,000 | 100 | 100,000 | 15 | 90 | 7 | 3 |" in text
+    assert "| settling | 60 | 60 % |\n| settling losses | 70 | 70 % |\n| presenting | 20 | 20 % |" in text
+    assert "| between stages | 10 | 10 % |" in text
+    assert "letting in" not in text

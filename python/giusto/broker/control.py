@@ -58,6 +58,7 @@ class Control:
         costs: Costs | None = None,
         store: Store | None = None,
         node: str = "",
+        unkept: Callable[[], dict[str, dict[str, int]]] = dict,
     ) -> None:
         self.registry = Registry()
         self._plane = plane
@@ -67,7 +68,12 @@ class Control:
         # Clients that have not been told all their losses.
         self._losers: dict[Client, None] = {}
         self._about = About(
-            run=run, version=version, input=config.input, output=config.output, started_ns=clock()
+            run=run,
+            version=version,
+            input=config.input,
+            output=config.output,
+            started_ns=clock(),
+            unkept=unkept,
         )
         self._topics = Topics(plane, self.registry, config)
         book = Book(setting_of(config, costs_of(config) if costs is None else costs))

@@ -48,6 +48,8 @@ class Broker:
         self.outcomes: list[realtime.Outcome] = []
         self.failure: BaseException | None = None
         self.restored = 0
+        # Messages that retained patterns miss, by where they were lost: whoever keeps them says it here.
+        self.unkept: dict[str, dict[str, int]] = {}
         self.costs = basis.costs_of(self.config)
         store = self.config.guarantee.store
         self._store = None if store is None else Store(store, alone=True)
@@ -151,6 +153,7 @@ class Broker:
                 costs=self.costs,
                 store=self._store,
                 node=os.uname().nodename,
+                unkept=lambda: self.unkept,
             )
             self.restored = control.restored
             self._begun.set()

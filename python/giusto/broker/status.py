@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +14,14 @@ from giusto.protocol import ClientStatus, StatusIs, TopicStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What a broker is, from its start to its end."""
+    """What a broker is, from its start to its end; `unkept` says what its retained topics miss."""
 
     run: str
     version: str
     input: str
     output: str
     started_ns: int
+    unkept: Callable[[], dict[str, dict[str, int]]] = dict
 
 
 def status_answer(
@@ -51,6 +53,7 @@ def status_answer(
         input=about.input,
         output=about.output,
         models=models,
+        unkept=about.unkept(),
     )
 
 

@@ -52,7 +52,8 @@ class Activity:
     """One look at a broker, compared with the one before.
 
     `lost` are messages by reason since the start, also of topics that are gone; `refused` is what was turned
-    away before it was a message; `models` is what became of the newest models of what was measured.
+    away before it was a message; `models` is what became of the newest models of what was measured;
+    `unkept` is what retained patterns miss.
     """
 
     run: str
@@ -64,11 +65,13 @@ class Activity:
     topics: list[TopicRow]
     clients: list[ClientRow]
     models: list[dict[str, Any]]
+    unkept: dict[str, dict[str, int]]
 
     @property
     def apart(self) -> dict[str, dict[str, int]]:
         """What went wrong on the broker as a whole, if anything did."""
         counts = {"lost since the start": self.lost, "refused": self.refused}
+        counts |= {f"not kept of {pattern}": lost for pattern, lost in self.unkept.items()}
         return {what: count for what, count in counts.items() if count}
 
 
@@ -89,7 +92,8 @@ def activity(now: StatusIs, before: StatusIs | None = None) -> Activity:
     refused = {what: count for what, count in now.refused.items() if count}
     lost = losses(now.totals)
     models = [asdict_of(one) for one in now.models]
-    return Activity(now.run, now.uptime_ns, now.input, now.output, lost, refused, topics, clients, models)
+    of_broker = (now.run, now.uptime_ns, now.input, now.output)
+    return Activity(*of_broker, lost, refused, topics, clients, models, now.unkept)
 
 
 def topic_row(now: TopicStatus, before: TopicStatus | None, seconds: float) -> TopicRow:

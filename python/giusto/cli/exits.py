@@ -34,6 +34,7 @@ OPTIONS = {
     "delay": "--delay",
     "every": "--every",
     "experiment": "EXPERIMENT",
+    "keep": "--keep",
     "master": "--master",
     "max_latency": "--max-latency",
     "name": "--name",

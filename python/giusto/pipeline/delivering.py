@@ -1,12 +1,14 @@
-"""From good rows to what the tables are made of: deliveries, written once and read by every table."""
+"""From good rows to what tables are made of: deliveries and messages, written once and read by all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.linking import literal
+from giusto.pipeline.tables.selections import messages
 from giusto.pipeline.tables.silver import Silver, is_copy, silver
 from giusto.pipeline.tables.table import Inputs
 from giusto.pipeline.work import Work
@@ -14,17 +16,21 @@ from giusto.pipeline.work import Work
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+MESSAGES = "messages"
+"""Beside the deliveries, for the tables only: nobody keeps them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """Deliveries that were written, and how many rows they are made of."""
+    """Deliveries and messages that were written, and how many rows they are made of."""
 
     found: Silver
     deliveries: DataFrame
+    messages: DataFrame
 
     def inputs(self, facts: DataFrame | None, window_ns: int) -> Inputs:
         """For tables."""
-        return Inputs(self.deliveries, self.found.hops, facts, window_ns)
+        return Inputs(self.deliveries, self.found.hops, facts, window_ns, self.messages)
 
     def used(self, work: Work) -> int:
         """Rows that are part of a delivery, or a copy on a link."""
@@ -37,7 +43,9 @@ class Delivered:
 
 
 def delivered(work: Work, rows: DataFrame, folder: Path) -> Delivered:
-    """Write the deliveries of good rows."""
+    """Write the deliveries of good rows, and their messages beside them."""
     found = work.do(lambda: silver(rows))
-    work.write(found.deliveries, folder)
-    return Delivered(found, work.spark.read.parquet(literal(folder)))
+    frames = {folder: found.deliveries, folder.with_name(MESSAGES): messages(found.hops)}
+    work.all(partial(work.write, frame, place) for place, frame in frames.items())
+    read = (work.spark.read.parquet(literal(place)) for place in frames)
+    return Delivered(found, *read)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 class Progress:
     """One look: the stage, which one of how many, rows so far and the time since the first of them.
 
-    A stream has no last stage; it has rows that wait for their slice to end.
+    A stream has no last stage; it has rows that wait for their slice to end, and says for what it spent its
+    time: `settling deliveries` and the like are parts of `settling`, several of them at a time.
     """
 
     stage: str
@@ -22,6 +23,7 @@ class Progress:
     pending_rows: int = 0
     pending_bytes: int = 0
     late_rows: int = 0
+    spent_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rate_hz(self) -> float:

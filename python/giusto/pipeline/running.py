@@ -8,6 +8,7 @@ print(done.verdict.violations, done.table("contract_audit").to_pandas())
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from giusto.pipeline.fetching import Fetching
 
 TABLES_FOLDER = "tables"
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def run(
@@ -73,6 +75,7 @@ def stream(
     delay: Duration = "10s",
     every: Duration = "1s",
     refresh: Duration = "10s",
+    keep: Duration | None = None,
     settings: Mapping[str, str] | None = None,
     watch: Watch | None = None,
 ) -> Result:
@@ -80,13 +83,15 @@ def stream(
 
     A row that is sent `delay` earlier than the newest may come too late to be used. New files are looked for
     `every` so often, and the tables are made anew after each `refresh`, if there is something new; then the
-    models are published, too. Ended in any way, also by force, it goes on where it was when it is started
-    again with the same `out`. The rest is as in `run`.
+    models are published, too. Deliveries that were settled longer ago than `keep` are removed from their
+    table, and counted; other tables go on to cover them. Ended in any way, also by force, it goes on where it
+    was when it is started again with the same `out`. The rest is as in `run`.
     """
     window_ns = duration_ns(window, "window", least_ns=1_000_000)
     delay_ns = duration_ns(delay, "delay")
     every_s = duration_ns(every, "every", least_ns=1_000_000) / 1e9
     refresh_s = duration_ns(refresh, "refresh") / 1e9
+    keep_s = None if keep is None else duration_ns(keep, "keep") / 1e9
     source = sourced(records, bus, out)
 
     def shown(verdict: Verdict) -> None:
@@ -102,6 +107,7 @@ def stream(
             delay_ns=delay_ns,
             every_s=every_s,
             refresh_s=refresh_s,
+            keep_s=keep_s,
             watch=watch,
             fetching=source.fetching,
             shown=shown,
@@ -120,9 +126,17 @@ class Source:
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if self.fetching is not None:
             self.fetching.close()
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            raise full(error, self.out.path) from error
+
+
+def full(error: OSError, out: Path) -> OSError:
+    """A disk without room, where it is, and what to do: the system says only that there is none."""
+    problem = f"{error.strerror}: every table is whole; make room and run it again"
+    return OSError(error.errno, problem, str(out))
 
 
 def sourced(records: str | Path | None, bus: str | None, out: str | Path | None) -> Source:

@@ -163,6 +163,9 @@ def defaults(master: str, folder: Path) -> dict[str, str]:
         "spark.python.unix.domain.socket.enabled": str(len(str(folder)) <= SOCKET_FOLDER).lower(),
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.caseSensitive": "true",
+        # All tables have some hundred classes of generated code. Spark keeps a hundred: the others would be
+        # compiled anew, by Spark and then by Java, in every micro-batch.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.files.maxPartitionBytes": "32m",
         "spark.sql.session.timeZone": "UTC",

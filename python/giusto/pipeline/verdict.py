@@ -17,7 +17,8 @@ class Verdict:
     could be read: it is `used` + `duplicates` + the rows in `quarantined`, by reason. `quarantined_files`
     are files that were left out as a whole, by reason.
     `dropped` is what never reached a file, as the writers of the records say. Of a stream, `pending` rows
-    are used already, but of slices that have not ended; `state_bytes` is what it keeps to go on.
+    are used already, but of slices that have not ended; `state_bytes` is what it keeps to go on; `forgotten`
+    are those of the deliveries that are too old to be in the table still.
     """
 
     runs: list[str]
@@ -36,6 +37,7 @@ class Verdict:
     dropped: dict[str, int]
     with_bound: int = 0
     pending: int = 0
+    forgotten: int = 0
     state_bytes: int = 0
     started: str = ""
     seconds: float = 0.0
@@ -77,6 +79,7 @@ class Counts:
     used: int = 0
     duplicates: int = 0
     pending: int = 0
+    forgotten: int = 0
     quarantined: dict[str, int] = field(default_factory=dict)
     quarantined_files: dict[str, int] = field(default_factory=dict)
 
@@ -89,12 +92,15 @@ def judged(
     runs: Iterable[str | None],
     **more: Any,
 ) -> Verdict:
-    """The verdict on tables: rows of `contract_audit` and of `losses`, and the names of runs."""
+    """The verdict on tables: rows of `contract_audit` and of `losses`, and the names of runs.
+
+    `deliveries` are those that are in the table.
+    """
     rows = list(audit)
     ratios = [row["largest_ratio"] for row in rows if row["largest_ratio"] is not None]
     return Verdict(
         runs=sorted({run for run in runs if run is not None}),
-        deliveries=deliveries,
+        deliveries=deliveries + counts.forgotten,
         contracts=len(rows),
         with_bound=sum(row["with_bound"] for row in rows),
         violations=sum(row["violations"] for row in rows),

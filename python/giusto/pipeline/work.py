@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -28,6 +30,18 @@ class Work:
         self.spark = spark
         self.out = out
         self.tag = f"giusto-pipeline-{os.getpid()}-{id(self)}"
+        self.spent_s: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def spending(self, what: str) -> Iterator[None]:
+        """Counts the time that something takes."""
+        start_s = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.spent_s[what] = self.spent_s.get(what, 0.0) + time.monotonic() - start_s
 
     def write(self, frame: DataFrame, folder: Path, files: int | None = None) -> None:
         """The rows of a table as Parquet; in so many files, if told."""

@@ -18,6 +18,8 @@ RECORDS = "$giusto/records/"
 BESIDE = "$giusto/beside/"
 BATCH = "batch "
 """How the name of a query begins that has one epoch only."""
+OWNER = 16
+"""So many of the hexadecimal digits of an id are the same for all parts that a query stages."""
 PART_BYTES = 1_000_000
 """Of a reply: within the size that a message has unless it is offered with another."""
 

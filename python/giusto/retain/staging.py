@@ -21,6 +21,7 @@ from giusto.errors import InvalidInput, NotRetained, TooLarge
 from giusto.retain import staged
 from giusto.retain.cursors import require_name
 from giusto.retain.journal import Epoch, Journals
+from giusto.retain.requests import OWNER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,9 +89,14 @@ class Staging:
         """From now on the epoch goes out, also if this process dies; what it replaces is forgotten."""
         before = self.last(epoch.query)
         self._journals.note(epoch)
-        if before is not None:
-            self.drop([id for id in before.ids if id not in epoch.ids])
+        replaced = [] if before is None else before.ids
+        self.drop([id for id in [*replaced, *self._of_same_owners(epoch.ids)] if id not in epoch.ids])
         return epoch
+
+    def _of_same_owners(self, ids: Sequence[str]) -> Iterator[str]:
+        """All that queries have staged who staged these: a query does one epoch after the other."""
+        owners = {id[:OWNER] for id in ids}
+        return (path.name for path in self._staged.iterdir() if path.name[:OWNER] in owners)
 
     def topics(self, epoch: Epoch) -> set[str]:
         """Where the rows of an epoch go."""
@@ -119,7 +125,8 @@ class Staging:
 
     def put_aside(self, epoch: Epoch) -> None:
         """An epoch cannot be published any more; the query may begin it anew."""
-        if self.last(epoch.query) == epoch:
+        last = self.last(epoch.query)
+        if last is not None and (last.epoch, last.ids) == (epoch.epoch, epoch.ids):
             self._journals.put_aside(epoch)
 
     def drop(self, ids: Sequence[str]) -> None:

@@ -58,7 +58,8 @@ def build(
     scenario: Scenario, *, seed: int = 0, records: str = "none", record_capacity: int | None = None
 ) -> _core.Network:
     """The network; what the core refuses is named with its path in the scenario."""
-    net = _core.Network(seed=seed, name=scenario.name, records=records, record_capacity=record_capacity)
+    run = scenario.run_name(seed)
+    net = _core.Network(seed=seed, name=run, records=records, record_capacity=record_capacity)
     try:
         _fill(net, scenario)
     except InvalidInput as error:

@@ -46,6 +46,10 @@ class Scenario:
             return tuple(self.topics)
         return tuple(Topic(name=name) for name in dict.fromkeys(each.topic for each in self.publishers))
 
+    def run_name(self, seed: int) -> str:
+        """What records call a run of it: with another seed it is another run."""
+        return f"{self.name}.{seed}"
+
     def check(self) -> None:
         """Raise `InvalidInput` for the first thing that cannot run, with its path: `links[3].target`."""
         from giusto.sim.checking import check

@@ -21,30 +21,28 @@ def write_trace(
 
     A seed is a node of its own in the names of the files, so that runs of other seeds stay.
     """
-    node, left = f"seed-{seed}", iter(batches)
-    _clear(folder, scenario, node)
+    node, run, left = f"seed-{seed}", scenario.run_name(seed), iter(batches)
+    _clear(folder, scenario, node, run)
     options = Options(folder=str(folder), max_bytes=0)
-    writer = TraceWriter(
-        options, lambda: next(left, None), node=node, run=scenario.name, wall_offset=lambda: 0
-    )
+    writer = TraceWriter(options, lambda: next(left, None), node=node, run=run, wall_offset=lambda: 0)
     writer.drop(dropped)
     writer.stop()
     for broker in scenario.brokers:
-        write_facts(folder, facts_of(scenario, broker), 1)
+        write_facts(folder, facts_of(scenario, broker, run), 1)
 
 
-def _clear(folder: Path, scenario: Scenario, node: str) -> None:
-    """Remove the files of this run. Its facts are those of all seeds, and are written again."""
-    prefix = layout.prefix_of(node, scenario.name)
+def _clear(folder: Path, scenario: Scenario, node: str, run: str) -> None:
+    """Remove the files of this run."""
+    prefix = layout.prefix_of(node, run)
     (folder / layout.MANIFEST / layout.manifest_name(prefix)).unlink(missing_ok=True)
     for path in (folder / layout.RECORDS).glob(f"{prefix}-*"):
         path.unlink()
     for broker in scenario.brokers:
-        name = layout.facts_name(layout.prefix_of(broker.name, scenario.name), 1)
+        name = layout.facts_name(layout.prefix_of(broker.name, run), 1)
         (folder / layout.FACTS / name).unlink(missing_ok=True)
 
 
-def facts_of(scenario: Scenario, broker: Broker) -> dict[str, Any]:
+def facts_of(scenario: Scenario, broker: Broker, run: str) -> dict[str, Any]:
     """What a simulated broker allots to the topics that are published there, from the beginning on."""
     policy = None if broker.processor is None else _policy(broker.processor)
     here = [publisher for publisher in scenario.publishers if publisher.broker == broker.name]
@@ -53,7 +51,7 @@ def facts_of(scenario: Scenario, broker: Broker) -> dict[str, Any]:
         for topic in scenario.all_topics
         if (names := tuple({each.name for each in here if each.topic == topic.name}))
     ]
-    seen = {"run": scenario.name, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
+    seen = {"run": run, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
     quantum = None if broker.processor is None else broker.processor.fragment_bytes
     policies = {"input": policy, "output": None, "fragment_bytes": quantum}
     return {**seen, **policies, "topics": allotted(policy, topics)}

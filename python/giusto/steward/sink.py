@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
 from giusto import _core
 from giusto.client import Bus, Publisher
@@ -14,9 +13,6 @@ from giusto.retain.journal import Epoch
 from giusto.retain.requests import Abort, Done, Publish, Published, Stage
 from giusto.retain.staging import Staging
 from giusto.steward.desk import answering
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 PUBLISHERS_MAX = 256
 PATIENCE = "30s"
@@ -96,27 +92,39 @@ class Sink:
         try:
             for topic in self._staging.topics(epoch):
                 self._publisher(topic)
-            epoch = self._staging.journal(epoch)
-            for rows in self._staging.rows(epoch):
-                epoch = self._sent(epoch, rows)
+            epoch = self._sent(self._staging.journal(epoch))
         except NotRetained:
             self._staging.put_aside(epoch)
             raise
         self._staging.finish(epoch)
         return epoch.published - before
 
-    def _sent(self, epoch: Epoch, rows: pa.RecordBatch) -> Epoch:
-        """Publish rows, and note them when they have left: what is noted does not go out again."""
-        assert self._bus is not None
-        sent = 0
+    def _sent(self, epoch: Epoch) -> Epoch:
+        """Publish what is left of an epoch; a part is noted when the broker has got the next one.
+
+        What is noted does not go out again, and a broker that is killed has not served all that it got.
+        """
+        sent = noted = 0
         try:
-            for row in rows.to_pylist():
-                self._send(row["topic"], row["payload"], row["priority"], row["attributes"])
-                sent += 1
-            self._bus.flush(PATIENCE)
+            for rows in self._staging.rows(epoch):
+                before = sent
+                for row in rows.to_pylist():
+                    self._send(row["topic"], row["payload"], row["priority"], row["attributes"])
+                    sent += 1
+                self._arrive()
+                epoch, noted = self._noted(epoch, before - noted), before
         finally:
-            epoch = self._staging.went_out(epoch, sent)
+            epoch = self._noted(epoch, sent - noted)
         return epoch
+
+    def _arrive(self) -> None:
+        """Wait until the broker has got all rows: it answers after what it was sent before."""
+        assert self._bus is not None
+        self._bus.flush(PATIENCE)
+        self._bus.publishers(requests.SINK + "commit")
+
+    def _noted(self, epoch: Epoch, rows: int) -> Epoch:
+        return self._staging.went_out(epoch, rows) if rows else epoch
 
     def _send(self, topic: str, payload: bytes, priority: int, attributes: bytes) -> None:
         named = _core.decode_attributes(attributes) if attributes else None

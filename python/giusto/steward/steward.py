@@ -94,6 +94,12 @@ class Steward:
         """What is kept, by pattern."""
         return {duty.log.pattern: duty.log for duty in self.duties if isinstance(duty, Keeper)}
 
+    @property
+    def unkept(self) -> dict[str, dict[str, int]]:
+        """What is missing in logs, by pattern and by where it was lost."""
+        keepers = (duty for duty in self.duties if isinstance(duty, Keeper))
+        return {keeper.log.pattern: lost for keeper in keepers if (lost := keeper.lost)}
+
     def start(self) -> None:
         """Begin all duties, or none."""
         try:
@@ -131,6 +137,7 @@ class Steward:
         while not self._ending.wait(max(shortest_ns, 10_000_000) / 1e9):
             for duty in self._begun:
                 self._tend_to(duty)
+            self._broker.unkept = self.unkept
 
     def _tend_to(self, duty: Duty) -> None:
         try:

@@ -55,10 +55,12 @@ def test_the_verdict_in_a_sentence(found: dict[str, int], said: str) -> None:
 
 
 def test_rows_that_came_too_late_are_no_secret() -> None:
-    counts = Counts(records=9, quarantined={"late": 4}, pending=3)
+    counts = Counts(records=9, quarantined={"late": 4}, pending=3, forgotten=2)
     said = dict(rows(judged(counts, 5, [AUDIT], [], [], dropped={}, complete=False)))
     assert said["not complete"] == "4 records came too late: give a longer --delay, or run with --once"
     assert said["waiting"] == "3 records of slices that have not ended"
+    assert said["deliveries"] == "7 of 9 records"
+    assert said["not kept"] == "2 deliveries that were older than --keep"
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,8 @@ def test_rows_that_came_too_late_are_no_secret() -> None:
         (["--records", ".", "--window", "soon"], "--window = soon: expected a duration"),
         (["--records", ".", "--stream", "--once"], "--stream = also --once: expected one of them"),
         (["--records", ".", "--stream", "--delay", "x"], "--delay = x: expected a duration"),
+        (["--records", ".", "--stream", "--keep", "x"], "--keep = x: expected a duration"),
+        (["--records", ".", "--keep", "1h"], "--keep = 1h: expected a time for --stream"),
         (["--records", ".", "--master", "moon"], "--master = moon: expected local[*]"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 np = pytest.importorskip("numpy")
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 
 from giusto.pipeline.tables import envelope, pieces  # noqa: E402
 from giusto.pipeline.tables.envelope import LIMIT, Piece, joined, piece_of  # noqa: E402
@@ -98,3 +99,53 @@ def test_a_row_is_a_piece_again() -> None:
     # Three messages of 2 ns at 10 ns: the two of them are 20 - 2 ns, one too many by 8 ns.
     assert piece.messages.best[-1] == 18
     assert piece.broken == 1
+
+
+def sent(messages: list[tuple[int, int, int]]) -> list[pa.RecordBatch]:
+    """Messages of flows, by number of the flow, instant and size; three numbers stand for all flows."""
+    names = ("run", "publisher", "topic", "min_sep_ns", "sequence", "size_bytes", "t_sent_ns", "place")
+    kinds = [pa.string()] * 3 + [pa.int64()] * 5
+    rows = sorted(
+        (((flow % 3) << pieces.SLICE_BITS | at_ns // 10**9), flow, at_ns, size)
+        for flow, at_ns, size in messages
+    )
+    columns = list(
+        zip(
+            *(
+                ("r", f"p{flow}", None, None, n, size, at, place)
+                for n, (place, flow, at, size) in enumerate(rows)
+            ),
+            strict=True,
+        )
+    )
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, names).to_batches(max_chunksize=3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), instants, sizes), min_size=1, max_size=30), st.randoms())
+def test_flows_that_share_a_number_are_told_apart(
+    messages: list[tuple[int, int, int]], draw: random.Random
+) -> None:
+    batches = sent(messages)
+    again = [each for each in batches for _ in range(draw.randint(1, 2))]  # repeated, within their places
+    again = pa.Table.from_batches(again).sort_by("place").to_batches(max_chunksize=2)
+    found = [row for batch in pieces.fold_messages(again) for row in batch.to_pylist()]
+    expected = {
+        f"p{flow}": of(sorted((at, size) for one, at, size in messages if one == flow), None)
+        for flow in {flow for flow, _, _ in messages}
+    }
+    assert len(found) == len(expected)
+    for row in found:
+        piece = expected[row["publisher"]]
+        assert (row["count"], row["size_bytes"]) == (piece.count, piece.size_bytes)
+        assert row["messages_best"] == piece.messages.best.tolist()
+        assert row["bytes_best"] == piece.bytes.best.tolist()
+
+
+@given(st.lists(st.integers(0, 4), max_size=40), st.integers(1, 8))
+def test_places_are_never_cut(places: list[int], least: int) -> None:
+    rows = pa.table([pa.array(sorted(places), pa.int64())], ["place"])
+    found = list(pieces.whole_places(rows.to_batches(max_chunksize=3), least))
+    assert [each for part in found for each in part["place"].to_pylist()] == sorted(places)
+    seen = [set(part["place"].to_pylist()) for part in found]
+    assert sum(len(each) for each in seen) == len(set(places))

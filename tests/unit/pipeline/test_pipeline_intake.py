@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,9 @@ from giusto.pipeline import linking
 from giusto.pipeline.linking import link_name, linked_name, refer
 from giusto.pipeline.streaming import intake
 from giusto.pipeline.streaming.intake import Intake
+from giusto.pipeline.streaming.slices import Group
 from giusto.pipeline.tables.files import COLUMNS, TRACE_KEY, VERSION_KEY
+from giusto.pipeline.tables.table import SLICE_NS
 
 KINDS = {
     "string": pa.string(),
@@ -25,13 +28,22 @@ KINDS = {
     "byte": pa.int8(),
     "double": pa.float64(),
 }
+SOUND = {
+    "run": "r",
+    "hop": 0,
+    "sequence": 1,
+    "size_bytes": 9,
+    "priority": 0,
+    "clock_error_ns": 0,
+    "outcome": "delivered",
+}
 SCHEMA = pa.schema([(name, KINDS[kind]) for name, kind in COLUMNS.items()])
 
 
-def write(folder: Path, number: int, sent_ns: list[int]) -> Path:
+def write(folder: Path, number: int, sent_ns: list[int], **more: Any) -> Path:
     """A record file, of which the times matter."""
     said = json.dumps({"run": "r", "node": "hub", "sequence": number, "wall_offset_ns": 7}).encode()
-    rows = [dict.fromkeys(COLUMNS) | {"t_sent_ns": each} for each in sent_ns]
+    rows = [dict.fromkeys(COLUMNS) | {"t_sent_ns": each, "t_ingress_ns": each} | more for each in sent_ns]
     path = folder / "records" / f"hub-{number:08}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {VERSION_KEY: b"2", TRACE_KEY: said}
@@ -87,8 +99,24 @@ def test_older_rows_go_first_and_the_others_wait_while_spark_is_busy(
     assert door.take() == 2
     assert inside(door) == {"hub-00000003.parquet", "hub-00000002.parquet"}
     assert door.take() == 0
+    assert door.is_full
+    # As soon as a micro-batch has them, the next may come.
     door.was_read(["hub-00000002.parquet", "hub-00000003.parquet"])
+    assert not door.is_full
     assert door.take() == 1
+
+
+def test_the_rows_of_a_file_are_counted_once_and_known_after_a_crash(door: Intake) -> None:
+    good = write(door.records, 1, [5, SLICE_NS, SLICE_NS + 1], **SOUND)
+    bad = write(door.records, 2, [5])
+    door.take()
+    counted = (Group(good.name, "r", 0, None, 1, 5), Group(good.name, "r", 1, None, 2, SLICE_NS + 1))
+    assert door.groups == {good.name: counted, bad.name: None}
+    again = Intake(door.records, door.journal.parent)
+    assert again.groups == door.groups
+    again.remove([good.name])
+    again.begin([], [])
+    assert again.groups == {bad.name: None}
 
 
 def test_a_file_that_was_let_in_before_a_crash_but_not_written_down_is_let_in_once(door: Intake) -> None:

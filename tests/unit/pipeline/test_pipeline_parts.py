@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from giusto.pipeline.streaming.forgetting import forget, remove_forgotten
 from giusto.pipeline.streaming.parts import (
     TOGETHER,
     bundle_name,
@@ -16,6 +21,7 @@ from giusto.pipeline.streaming.parts import (
     remove_others,
     to_bundle,
 )
+from giusto.pipeline.streaming.slices import State
 
 
 @given(st.integers(1, 2_000))
@@ -34,6 +40,24 @@ def test_the_number_of_parts_grows_with_the_logarithm(batches: int) -> None:
     assert sorted(batch for part in parts for batch in members[part]) == list(range(batches))
     levels = 1 + math.ceil(math.log(batches + 1, TOGETHER))
     assert len(parts) <= TOGETHER * levels
+
+
+def test_old_deliveries_are_counted_and_then_removed_also_after_a_crash(tmp_path: Path) -> None:
+    for part, settled_s in (("0-000000001", 100), ("0-000000002", 200), ("unknown", 100)):
+        path = tmp_path / part / "deliveries" / "part-0.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({"n": [1, 2, 3]}), path)
+        os.utime(path, (settled_s, settled_s))
+    before = State(parts=("0-000000001", "0-000000002"), forgotten=10)
+    assert forget(before, tmp_path, 100) == before
+    state = forget(before, tmp_path, 150)
+    assert (state.forgotten, state.forgetting) == (13, ("0-000000001/deliveries/part-0.parquet",))
+    # Killed in between, the next process does what the state says, and counts nothing again.
+    state = State.from_dict(state.to_dict())
+    for _ in range(2):
+        remove_forgotten(state, tmp_path)
+    assert [path.parts[-3] for path in sorted(tmp_path.rglob("*.parquet"))] == ["0-000000002", "unknown"]
+    assert forget(state, tmp_path, 150) == replace(state, forgetting=())
 
 
 def test_what_no_state_knows_is_removed(tmp_path: Path) -> None:

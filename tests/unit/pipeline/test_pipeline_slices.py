@@ -65,7 +65,7 @@ def test_what_comes_for_a_slice_that_is_settled_is_late_in_its_own_run_alone() -
     made = step(before, 0, [group("a", 4, None, 7), group("b", 4, None, 2)], DELAY_NS, 0.0)
     assert made.state.quarantined == {LATE: 7}
     assert made.state.waiting == {"b": {4: 2}}
-    assert made.is_any_bad
+    assert made.bad == ("f",)
 
 
 def test_a_run_of_which_nothing_comes_any_more_is_settled_when_something_else_comes() -> None:

@@ -35,7 +35,7 @@ def begin(staging: Staging, query: str, epoch: int, ids: list[str]) -> Epoch:
 
 
 def staged(staging: Staging, number: int, *payloads: bytes) -> str:
-    id = f"{number:032x}-000000"
+    id = f"{number:016x}{0:016x}-000000"
     staging.stage(id, body(*payloads))
     return id
 
@@ -159,7 +159,17 @@ def test_an_epoch_of_which_nothing_went_out_is_replaced_by_the_next_attempt(tmp_
     staging = Staging(tmp_path)
     begin(staging, "q", 4, [staged(staging, 1, b"cannot go out")])
     begin(staging, "q", 4, [staged(staging, 2, b"mended")])
-    assert [path.name for path in (tmp_path / "staged").iterdir()] == [f"{2:032x}-000000"]
+    assert [path.name for path in (tmp_path / "staged").iterdir()] == [f"{2:016x}{0:016x}-000000"]
+
+
+def test_what_failed_attempts_left_goes_when_their_query_commits(tmp_path: Path) -> None:
+    staging = Staging(tmp_path)
+    others = staged(staging, 2, b"of another query")
+    left = f"{1:016x}{7:016x}-000003"
+    staging.stage(left, body(b"of a task that failed"))
+    begin(staging, "q", 0, [staged(staging, 1, b"a")])
+    names = {path.name for path in (tmp_path / "staged").iterdir()}
+    assert names == {others, f"{1:016x}{0:016x}-000000"}
     staging.finish(begin(staging, "empty", 9, []))
     assert rest(staging, "empty", 9, []) == []
     assert rest(staging, "empty", 9, [staged(staging, 3, b"not stolen")]) == [b"not stolen"]

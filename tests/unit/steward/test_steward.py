@@ -195,7 +195,7 @@ def test_an_answer_that_is_too_long_comes_in_parts(tmp_path: Path) -> None:
 def staged(bus: giusto.Bus, number: int, *payloads: bytes, topic: str = "out") -> str:
     rows = [{"topic": topic, "payload": one, "priority": 1, "attributes": b""} for one in payloads]
     batch = pa.RecordBatch.from_pylist(rows, schema())
-    id = f"{number:032x}-000000"
+    id = f"{number:016x}{0:016x}-000000"
     body = columns.encode([batch], schema())
     ask(bus, "$giusto/sink/stage", Stage(id, len(rows), body), requests.Done)
     return id
@@ -248,14 +248,26 @@ def test_nothing_of_an_epoch_goes_out_if_one_of_its_topics_does_not_take_it(tmp_
         assert subscription.receive(timeout="30s").payload == b"mended"
 
 
-def test_rows_are_noted_when_they_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_is_noted_when_the_broker_has_got_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[str] = []
-    flush, went_out = giusto.Bus.flush, Staging.went_out
-    monkeypatch.setattr(giusto.Bus, "flush", lambda *given: (done.append("left"), flush(*given)))
-    monkeypatch.setattr(Staging, "went_out", lambda *given: (done.append("noted"), went_out(*given))[1])
+    publishers, went_out = giusto.Bus.publishers, Staging.went_out
+
+    def asked(bus: giusto.Bus, topic: str) -> Any:
+        done.append("got")
+        return publishers(bus, topic)
+
+    def noted(staging: Staging, epoch: Epoch, rows: int) -> Epoch:
+        done.append(f"{rows} noted")
+        return went_out(staging, epoch, rows)
+
+    monkeypatch.setattr(giusto.Bus, "publishers", asked)
+    monkeypatch.setattr(Staging, "went_out", noted)
     with serving(tmp_path) as bus:
-        commit(bus, "q", 0, staged(bus, 1, b"a"), staged(bus, 2, b"b"))
-    assert done == ["left", "noted"] * 2
+        ids = [staged(bus, 1, b"a"), staged(bus, 2, b"b", b"b"), staged(bus, 3, b"c", b"c", b"c")]
+        assert commit(bus, "q", 0, *ids) == Published(6, again=False)
+    assert done == ["got", "got", "1 noted", "got", "2 noted", "3 noted"]
 
 
 def test_rows_are_staged_also_while_an_epoch_is_published(
@@ -379,6 +391,7 @@ def test_a_disk_that_fails_is_counted_and_the_keeper_goes_on(
             patched.setattr(log, "append", fails)
             publisher.publish(b"3")
             wait_for(lambda: find(bus, "a").lost == {"rows": 1})
+            wait_for(lambda: bus.status().unkept == {"a": {"rows": 1}})
         publisher.publish(b"4")
         wait_for(lambda: log.head == 3)
 

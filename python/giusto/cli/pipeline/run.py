@@ -71,6 +71,15 @@ def run(
     refresh: Annotated[
         str, typer.Option("--refresh", metavar="TIME", help="Stream: how often to make the tables anew.")
     ] = "10s",
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            "--keep",
+            metavar="TIME",
+            help="Stream: remove deliveries this long after they were settled; all are kept if not given.",
+            show_default=False,
+        ),
+    ] = None,
     master: Master = None,
     conf: Annotated[
         list[str] | None,
@@ -102,6 +111,8 @@ def run(
 
     if once and stream:
         raise InvalidInput("--stream", "also --once", "one of them")
+    if keep is not None and not stream:
+        raise InvalidInput("--keep", keep, "a time for --stream; a batch makes all deliveries anew")
     settings = chosen(conf or [])
     with watched(live=not as_json) as watch:
         if stream:
@@ -117,6 +128,7 @@ def run(
                     delay=delay,
                     every=every,
                     refresh=refresh,
+                    keep=keep,
                     settings=settings,
                     watch=watch,
                 )

@@ -29,6 +29,8 @@ def rows(verdict: Verdict) -> list[tuple[str, str]]:
         found.append(("not complete", told))
     if verdict.pending:
         found.append(("waiting", f"{verdict.pending:,} records of slices that have not ended"))
+    if verdict.forgotten:
+        found.append(("not kept", f"{verdict.forgotten:,} deliveries that were older than --keep"))
     return found
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from pyspark import TaskContext
 from pyspark.sql.datasource import (
     DataSourceArrowWriter,
     DataSourceStreamArrowWriter,
@@ -24,10 +26,14 @@ from giusto.errors import InvalidInput
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.outgoing import Layout, parts
 from giusto.pipeline.source.remote import Remote
-from giusto.retain.requests import BATCH
+from giusto.retain.requests import BATCH, OWNER
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+QUERY_ID = "sql.streaming.queryId"
+"""Where Spark tells tasks the id of their query: the one in its checkpoint."""
 
 
 @dataclass
@@ -37,9 +43,9 @@ class Staged(WriterCommitMessage):
     ids: list[str] = field(default_factory=list)
 
 
-def staged(batches: Iterator[pa.RecordBatch], options: Options, layout: Layout) -> Staged:
-    """Hand all rows of a task over, under an id that no other attempt has."""
-    remote, task, ids = Remote(options), uuid4().hex, []
+def staged(batches: Iterator[pa.RecordBatch], options: Options, layout: Layout, owner: str) -> Staged:
+    """Hand all rows of a task over, under an id that says whose they are and that no other attempt has."""
+    remote, task, ids = Remote(options), owner + uuid4().hex[OWNER:], []
     for number, (rows, body) in enumerate(parts(batches, layout)):
         ids.append(f"{task}-{number:06d}")
         remote.stage(ids[-1], rows, body)
@@ -51,19 +57,24 @@ def ids_of(messages: list[Any]) -> list[str]:
     return [id for message in messages if isinstance(message, Staged) for id in message.ids]
 
 
+def owner_of(query: str) -> str:
+    """How the ids of a query's parts begin: those that failed attempts left are known by it."""
+    return sha256(query.encode()).hexdigest()[:OWNER]
+
+
 class TopicWriter(DataSourceArrowWriter):
     """Publishes the rows of a batch, all of them or none."""
 
     def __init__(self, options: Options, layout: Layout) -> None:
-        self._options, self._layout = options, layout
+        self._options, self._layout, self._query = options, layout, BATCH + uuid4().hex
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """In each task."""
-        return staged(iterator, self._options, self._layout)
+        return staged(iterator, self._options, self._layout, owner_of(self._query))
 
     def commit(self, messages: list[Any]) -> None:
         """In the driver, when all tasks are done."""
-        Remote(self._options).publish(BATCH + uuid4().hex, 0, ids_of(messages))
+        Remote(self._options).publish(self._query, 0, ids_of(messages))
 
     def abort(self, messages: list[Any]) -> None:
         """In the driver, when one failed."""
@@ -77,8 +88,12 @@ class TopicStreamWriter(DataSourceStreamArrowWriter):
         self._options, self._layout = options, layout
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """In each task."""
-        return staged(iterator, self._options, self._layout)
+        """In each task, where the checkpoint may be out of reach."""
+        context = TaskContext.get()
+        told = None if context is None else context.getLocalProperty(QUERY_ID)
+        return staged(
+            iterator, self._options, self._layout, owner_of(self._options.query or told or uuid4().hex)
+        )
 
     def commit(self, messages: list[Any], batchId: int) -> None:
         """In the driver, when all tasks of an epoch are done."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.linking import literal
 from giusto.pipeline.output import read_json, write_json
+from giusto.pipeline.streaming.facts import Facts
+from giusto.pipeline.streaming.forgetting import forget, remove_forgotten
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.parts import (
     BAD,
@@ -20,7 +23,14 @@ from giusto.pipeline.streaming.parts import (
     remove_others,
     to_bundle,
 )
-from giusto.pipeline.streaming.settling import number_of, run_of, slices_of, write_bundle, write_part
+from giusto.pipeline.streaming.settling import (
+    number_of,
+    run_of,
+    slices_of,
+    write_bundle,
+    write_part,
+    write_together,
+)
 from giusto.pipeline.streaming.slices import LATE, Group, State, Step, step
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.files import COLUMNS
@@ -32,6 +42,8 @@ if TYPE_CHECKING:
 
 STATE = "state.json"
 FILE = "file"
+# No slice has such a number.
+NEVER = 1 << 62
 
 
 @dataclass(slots=True)
@@ -43,48 +55,73 @@ class Batches:
     """
 
     work: Work
-    records: Path
+    facts: Facts
     folder: Path
     intake: Intake
     window_ns: int
     delay_ns: int
     state: State
+    keep_s: float | None = None
     token: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @classmethod
     def begun(
-        cls, work: Work, records: Path, folder: Path, intake: Intake, window_ns: int, delay_ns: int
+        cls,
+        work: Work,
+        records: Path,
+        folder: Path,
+        intake: Intake,
+        window_ns: int,
+        delay_ns: int,
+        keep_s: float | None = None,
     ) -> Batches:
         """Begin, or go on where the last process ended; what it left unfinished is removed."""
         kept = read_json(folder / STATE)
         state = State() if kept is None else State.from_dict(kept)
         remove_others(folder / PARTS, state.parts)
         remove_others(folder / BAD, state.bad)
+        remove_forgotten(state, folder / PARTS)
         intake.begin(state.gone, (*state.files, *state.leaving))
-        return cls(work, records, folder, intake, window_ns, delay_ns, state)
+        facts = Facts(work.spark, records)
+        return cls(work, facts, folder, intake, window_ns, delay_ns, state, keep_s)
 
     def do(self, frame: DataFrame, batch: int, query: str | None) -> None:
-        """One micro-batch, once."""
+        """One micro-batch, of the files whose names are in `frame`, once."""
         if batch <= self.state.batch:
             return
-        before = replace(self.state, query=query)
-        groups = self.groups(frame)
-        made = step(before, batch, groups, self.delay_ns, time.time())
-        state = self.bundle(self.settle(before, made))
-        if made.is_any_bad:
-            state = replace(state, bad=(*state.bad, self.write_bad(frame, before, batch)))
+        spending, before = self.work.spending, replace(self.state, query=query)
+        with spending("grouping"):
+            names = self.work.do(lambda: [row[FILE] for row in frame.select(FILE).distinct().collect()])
+            self.intake.was_read(names)
+            made = step(before, batch, self.groups(names), self.delay_ns, time.time())
+        with spending("settling"):
+            state = self.settle(before, made)
+        with spending("bundling"):
+            state = self.forget(self.bundle(state))
+        if made.bad:
+            state = self.bundle_bad(replace(state, bad=(*state.bad, self.write_bad(made, before))))
         write_json(self.folder / STATE, state.to_dict())
         self.state = state
-        self.intake.was_read(group.file for group in groups)
         self.intake.remove(state.gone)
+        remove_forgotten(state, self.folder / PARTS)
         remove_others(self.folder / PARTS, state.parts)
+        remove_others(self.folder / BAD, state.bad)
 
-    def groups(self, frame: DataFrame) -> list[Group]:
-        """How many rows there are of each file, slice and reason."""
+    def groups(self, names: Iterable[str]) -> list[Group]:
+        """How many rows there are of each file, slice and reason; Spark asks those that may be bad."""
+        known = {name: self.intake.groups.get(name) for name in sorted(names)}
+        unknown = [name for name, groups in known.items() if groups is None]
+        found = [group for groups in known.values() if groups is not None for group in groups]
+        return [*found, *(self.judged(unknown) if unknown else ())]
+
+    def judged(self, names: Iterable[str]) -> list[Group]:
+        """Every row of these files against the reasons that there may be."""
         from pyspark.sql import functions as fn
 
+        paths = [literal(file.path) for file in self.intake.files(names)]
+        rows = self.work.spark.read.schema(bronze.schema()).parquet(*paths)
         counted = (
-            bronze.judged(frame)
+            bronze.judged(rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE)))
             .groupBy(FILE, run_of().alias("run"), slice_of().alias("slice"), bronze.REASON)
             .agg(fn.count("*").alias("rows"), fn.max("t_sent_ns").alias("newest_ns"))
         )
@@ -93,14 +130,15 @@ class Batches:
             for row in self.work.do(counted.collect)
         ]
 
-    def write_bad(self, frame: DataFrame, before: State, batch: int) -> str:
+    def write_bad(self, made: Step, before: State) -> str:
         """Keep rows that are not used, with the reason; tells under which name."""
         from pyspark.sql import functions as fn
 
         is_late = slice_of() < number_of(before.settled)
         reason = fn.coalesce(bronze.REASON, fn.when(is_late, LATE))
-        bad = bronze.judged(frame).withColumn(bronze.REASON, reason).filter(f"{bronze.REASON} is not null")
-        name = name_of(0, batch, self.token)
+        rows = bronze.judged(self.rows(made.bad, False))
+        bad = rows.withColumn(bronze.REASON, reason).filter(f"{bronze.REASON} is not null")
+        name = name_of(0, made.state.batch, self.token)
         self.work.write(bad.select(*COLUMNS, bronze.REASON), self.folder / BAD / name, files=1)
         return name
 
@@ -108,18 +146,25 @@ class Batches:
         """Make a part of the slices that have ended, if some have."""
         if not made.settles:
             return made.state
-        names = {*before.files, *made.came}
-        first = {run: first for run, (first, _) in made.settles.items()}
-        until = {run: until for run, (_, until) in made.settles.items()}
-        rows = slices_of(self.rows(names, made.is_mixed), first, until)
+        names = [name for name in {*before.files, *made.came} if self.has_some_of(name, made.settles)]
+        rows = slices_of(self.rows(names, made.is_mixed), made.settles)
         part = name_of(0, made.state.batch, self.token)
-        facts = bronze.facts(self.work.spark, self.records)
-        used, duplicates = write_part(self.work, rows, facts, self.window_ns, self.folder / PARTS / part)
+        used, duplicates = write_part(
+            self.work, rows, self.facts.frame(), self.window_ns, self.folder / PARTS / part
+        )
         return replace(
             made.state,
             parts=(*made.state.parts, part),
             used=made.state.used + used,
             duplicates=made.state.duplicates + duplicates,
+        )
+
+    def has_some_of(self, name: str, slices: Mapping[str, tuple[int, int]]) -> bool:
+        """Whether a file may have rows of some slices."""
+        groups = self.intake.groups.get(name)
+        return groups is None or any(
+            group.run in slices and slices[group.run][0] <= group.slice < slices[group.run][1]
+            for group in groups
         )
 
     def bundle(self, state: State) -> State:
@@ -131,9 +176,26 @@ class Batches:
         write_bundle(self.work, [place / part for part in some], place / bundle)
         return replace(state, parts=bundled(state.parts, some, bundle))
 
+    def forget(self, state: State) -> State:
+        """Let deliveries go that are too old, if there is such a thing."""
+        if self.keep_s is None:
+            return state
+        return forget(state, self.folder / PARTS, time.time() - self.keep_s)
+
+    def bundle_bad(self, state: State) -> State:
+        """The same with rows that were left out."""
+        some = to_bundle(state.bad)
+        if not some:
+            return state
+        place, bundle = self.folder / BAD, bundle_name(some, self.token)
+        write_together(self.work, [place / part for part in some], place / bundle)
+        return replace(state, bad=bundled(state.bad, some, bundle))
+
     def waiting(self) -> DataFrame:
         """Rows that are not settled."""
-        return slices_of(self.rows(self.state.files, bool(self.state.mixed)), self.state.settled)
+        # In the form in which rows are settled: so that Java has compiled the code for both.
+        slices = {run: (self.state.settled.get(run, 0), NEVER) for run in self.state.waiting}
+        return slices_of(self.rows(self.state.files, bool(self.state.mixed)), slices)
 
     def rows(self, names: Iterable[str], is_mixed: bool) -> DataFrame:
         """Good rows of files; where all are good, no table has to read more columns than it needs."""

@@ -1,7 +1,8 @@
 """Which files go into a stream: whole ones that can be read, each of them once, those with older rows first.
 
 A file gets a second name in the folder that Spark watches; so it stays as long as it is needed, whatever the
-writer of the trace removes. What was decided on each file is in a journal, by that second name.
+writer of the trace removes. What was decided on each file is in a journal, by that second name, with how many
+rows it has of each run and slice.
 """
 
 from __future__ import annotations
@@ -9,17 +10,31 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from giusto.pipeline.damage import checked
 from giusto.pipeline.linking import link, link_name, linked_name
 from giusto.pipeline.manifests import lines
+from giusto.pipeline.streaming.census import Census
+from giusto.pipeline.streaming.slices import Group
 from giusto.pipeline.tables.files import BadFile, Inspector, RecordFile, record_files
 from giusto.pipeline.verdict import summed
 
-# Rows that Spark gets at once; more are held back while it is busy with these.
+# Rows that Spark gets at once. While it is busy with them as many wait for their turn; more are held back.
 ROWS_AT_ONCE = 4_000_000
+Groups = tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file that was looked at, and what was found: `groups` has the rows of a good one without bad rows."""
+
+    path: Path
+    mark: list[int] | None
+    file: RecordFile | BadFile
+    groups: Groups | None
 
 
 class Intake:
@@ -33,7 +48,9 @@ class Intake:
         self.good: dict[str, RecordFile] = {}
         self.bad: dict[str, BadFile] = {}
         self.marks: dict[str, list[int] | None] = {}
+        self.groups: dict[str, Groups | None] = {}
         self.unread: set[str] = set()
+        self._ages: dict[Path, tuple[list[int] | None, int]] = {}
         self.links.mkdir(parents=True, exist_ok=True)
         if self.journal.exists():
             for entry in lines(self.journal):
@@ -47,18 +64,40 @@ class Intake:
                 path.unlink()
             elif path.name not in self.good:  # let in just before the last process ended
                 self._write_down(self.inspector.look(path), linked_name(path.name))
-        self.unread = {path.name for path in self.links.iterdir()} - set(read)
+        here = {path.name for path in self.links.iterdir()}
+        self.groups = {name: groups for name, groups in self.groups.items() if name in here}
+        self.unread = here - set(read)
 
     def take(self) -> int:
-        """Look for new files, and let some of them in: how many were looked at."""
+        """Look for new files, and let some of them in, all at once: how many were looked at."""
         new = [path for path in record_files(self.records) if self._is_new(path)]
-        taken = 0
-        for path in sorted(new, key=newest_ns):
-            if sum(self.good[name].rows for name in tuple(self.unread)) >= ROWS_AT_ONCE:
+        rows, taken = self.unread_rows, []
+        for path in sorted(new, key=self._age):
+            if rows >= ROWS_AT_ONCE:
                 break
-            self._admit(path)
-            taken += 1
-        return taken
+            taken.append(self._looked_at(path))
+            rows += taken[-1].file.rows or 0
+        for seen in taken:
+            self._admit(seen)
+        return len(taken)
+
+    @property
+    def unread_rows(self) -> int:
+        """Rows that no micro-batch has had."""
+        return sum(self.good[name].rows for name in tuple(self.unread))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many rows wait as may: the stream is behind."""
+        return self.unread_rows >= ROWS_AT_ONCE
+
+    def _age(self, path: Path) -> tuple[int, str]:
+        """By what new files are sorted; their footers are read once."""
+        seen = mark(path)
+        known = self._ages.get(path)
+        if known is None or known[0] != seen:
+            known = self._ages[path] = seen, newest_ns(path)
+        return known[1], path.name
 
     def _is_new(self, path: Path) -> bool:
         """Whether there is something to decide: also on a bad file that was not yet whole."""
@@ -79,6 +118,7 @@ class Intake:
         """Nothing of these is needed any more."""
         for name in names:
             (self.links / name).unlink(missing_ok=True)
+            self.groups.pop(name, None)
 
     def files(self, names: Iterable[str]) -> tuple[RecordFile, ...]:
         """Files that were let in, under the names that they have here."""
@@ -94,28 +134,40 @@ class Intake:
         """Rows of files that are not read, by reason."""
         return summed((file.reason, file.rows or 0) for file in self.bad.values())
 
-    def _admit(self, path: Path) -> None:
+    def _admit(self, seen: Seen) -> None:
         """Decide on a file; it is let in before that is written down."""
-        seen = mark(path)
-        found = self._looked_at(path)
+        path = seen.path
+        self._ages.pop(path, None)
         if not os.path.lexists(path):  # removed since it was listed
             return
-        if isinstance(found, RecordFile) and found.rows:
+        if isinstance(seen.file, RecordFile) and seen.file.rows:
             name = link_name(path.name)
             link(path, self.links / name)
             self.unread.add(name)
-        self._write_down(found, path.name, seen)
+        self._write_down(seen.file, path.name, seen.mark, seen.groups)
 
-    def _looked_at(self, path: Path) -> RecordFile | BadFile:
+    def _looked_at(self, path: Path) -> Seen:
         """A file to its last page: Spark, once it knows of one, asks for it until it can be read."""
+        seen, census = mark(path), Census()
         first = self.inspector.look(path)
-        found = checked(first)
+        found = checked(first, census.add)
         if isinstance(first, RecordFile) and isinstance(found, BadFile) and first.key is not None:
             del self.inspector.seen[first.key]  # a copy of it may be whole
-        return found
+        return Seen(path, seen, found, census.groups(link_name(path.name)))
 
-    def _write_down(self, file: RecordFile | BadFile, name: str, seen: list[int] | None = None) -> None:
-        entry = {"name": name, **described(file), "mark": seen}
+    def _write_down(
+        self,
+        file: RecordFile | BadFile,
+        name: str,
+        seen: list[int] | None = None,
+        groups: Groups | None = None,
+    ) -> None:
+        entry = {
+            "name": name,
+            **described(file),
+            "mark": seen,
+            "groups": None if groups is None else listed(groups),
+        }
         with self.journal.open("a+b") as journal:
             begin_line(journal)
             journal.write(json.dumps(entry).encode() + b"\n")
@@ -132,6 +184,8 @@ class Intake:
         key = None if entry["key"] is None else (entry["key"][0], entry["key"][1], entry["key"][2])
         self.good[name] = RecordFile(path, entry["rows"], key, entry["wall_offset_ns"])
         self.bad.pop(name, None)
+        groups = entry.get("groups")
+        self.groups[name] = None if groups is None else grouped(name, groups)
         if key is not None:
             self.inspector.seen.setdefault(key, path)
 
@@ -141,6 +195,16 @@ def described(file: RecordFile | BadFile) -> dict[str, Any]:
     if isinstance(file, BadFile):
         return {"rows": file.rows, "reason": file.reason, "detail": file.detail}
     return {"rows": file.rows, "key": file.key, "wall_offset_ns": file.wall_offset_ns}
+
+
+def listed(groups: Groups) -> list[list[Any]]:
+    """Rows by run and slice as the journal has them."""
+    return [[group.run, group.slice, group.rows, group.newest_ns] for group in groups]
+
+
+def grouped(name: str, kept: Iterable[Any]) -> Groups:
+    """From the journal."""
+    return tuple(Group(name, run, number, None, rows, newest_ns) for run, number, rows, newest_ns in kept)
 
 
 def mark(path: Path) -> list[int] | None:
@@ -160,7 +224,7 @@ def begin_line(file: BinaryIO) -> None:
             file.write(b"\n")
 
 
-def newest_ns(path: Path) -> tuple[int, str]:
+def newest_ns(path: Path) -> int:
     """When the last message in a file was sent, by its footer; files that say nothing come first."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -174,5 +238,5 @@ def newest_ns(path: Path) -> tuple[int, str]:
             if statistics is not None and statistics.has_min_max:
                 newest = max(newest, statistics.max)
     except (pa.ArrowException, OSError, ValueError):
-        return 0, path.name
-    return newest, path.name
+        return 0
+    return newest

@@ -5,8 +5,9 @@
     quarantine/<part>/*.parquet           rows of one micro-batch that were left out
 
 A part is called by its level, its micro-batch and the process that made it: what was killed may be writing
-for a moment still. Sixteen parts of one level become one of the next: so a row is written again for each
-sixteenfold of the stream, and the number of files grows with its logarithm.
+for a moment still. Sixteen parts of one level become one of the next: so sums are written again for each
+sixteenfold of the stream, and their number grows with its logarithm. Deliveries are written again as long as
+their files are small; large files get second names only.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from giusto.pipeline.output import remove
+from giusto.pipeline.linking import link
+from giusto.pipeline.output import remove, settle
 
 PARTS, BAD = "parts", "quarantine"
 TOGETHER = 16
@@ -55,3 +57,12 @@ def remove_others(folder: Path, known: Collection[str]) -> None:
     for path in sorted(folder.glob("*")):
         if path.name not in known:
             remove(path)
+
+
+def gather(folders: Sequence[Path], place: Path) -> None:
+    """The files of several folders in one."""
+    place.mkdir(parents=True)
+    files = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
+    for number, path in enumerate(files):
+        link(path, place / f"part-{number:06}.parquet")
+    settle(place)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.delivering import Delivered, delivered
-from giusto.pipeline.linking import link
-from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, remove, settle, write_files
+from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, remove, write_files
 from giusto.pipeline.streaming.intake import Intake
-from giusto.pipeline.streaming.parts import BAD, PARTS
+from giusto.pipeline.streaming.parts import BAD, PARTS, gather
 from giusto.pipeline.streaming.settling import partials
 from giusto.pipeline.streaming.slices import State
 from giusto.pipeline.tables.catalog import TABLES
@@ -40,7 +38,8 @@ class Presentation:
     def make(self, rows: DataFrame | None, intake: Intake) -> Counts:
         """Write all tables anew, of the parts and of `rows` that wait, and let them take their places.
 
-        Without any part there have to be rows, if only an empty table of them.
+        Without any part there have to be rows, if only an empty table of them. Without rows those that wait
+        are counted as not yet read.
         """
         remove(self.out.new(WAITING))  # of the last time
         waiting = None if rows is None else delivered(self.work, rows, self.out.new(WAITING))
@@ -66,12 +65,14 @@ class Presentation:
         """How many rows went where."""
         used = 0 if waiting is None else waiting.used(self.work)
         duplicates = 0 if waiting is None else waiting.duplicates(self.work)
+        pending = self.state.pending_rows
         left_out = intake.left_out
         return Counts(
-            records=self.state.records + sum(left_out.values()),
+            records=self.state.records + sum(left_out.values()) - (pending if waiting is None else 0),
             used=self.state.used + used,
             duplicates=self.state.duplicates + duplicates,
-            pending=self.state.pending_rows,
+            pending=0 if waiting is None else pending,
+            forgotten=self.state.forgotten,
             quarantined=summed([*self.state.quarantined.items(), *left_out.items()]),
             quarantined_files=summed((file.reason, 1) for file in intake.bad.values()),
         )
@@ -91,12 +92,3 @@ class Presentation:
         place = self.out.new(QUARANTINE)
         gather([self.folder / BAD / name for name in self.state.bad], place / "rows")
         write_files(place, [intake.bad[name] for name in sorted(intake.bad)])
-
-
-def gather(folders: Sequence[Path], place: Path) -> None:
-    """The files of several folders in one."""
-    place.mkdir(parents=True)
-    files = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    for number, path in enumerate(files):
-        link(path, place / f"part-{number:06}.parquet")
-    settle(place)

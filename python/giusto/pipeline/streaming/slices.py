@@ -34,7 +34,8 @@ class State:
     `files` has, for each file that some of them are in, the last slice of each run in it; those that are
     `mixed` have bad rows as well. Files that are `leaving` have no such rows since this micro-batch; `gone`
     are those that left with the one before, which Spark will not ask for again. `far_ns` is the time of rows
-    that are sent so long after `newest_ns` that it takes a second file to believe them.
+    that are sent so long after `newest_ns` that it takes a second file to believe them. Some deliveries are
+    `forgotten`, not kept any more: those in the files `forgetting` since this micro-batch.
     """
 
     batch: int = -1
@@ -54,6 +55,8 @@ class State:
     used: int = 0
     duplicates: int = 0
     quarantined: dict[str, int] = field(default_factory=dict)
+    forgotten: int = 0
+    forgetting: tuple[str, ...] = ()
 
     @property
     def pending_rows(self) -> int:
@@ -71,7 +74,8 @@ class State:
             run: {int(number): rows for number, rows in slices.items()}
             for run, slices in kept["waiting"].items()
         }
-        lists = {name: tuple(kept[name]) for name in ("mixed", "leaving", "gone", "parts", "bad")}
+        names = ("mixed", "leaving", "gone", "parts", "bad", "forgetting")
+        lists = {name: tuple(kept.get(name, ())) for name in names}
         return cls(**{**kept, **lists, "waiting": waiting})
 
 
@@ -80,14 +84,15 @@ class Step:
     """What a micro-batch changes: the state after it, and what is to be settled for it.
 
     `settles` has the slices of each run, from the first up to but without the second; `came` are the files.
-    Some of the rows in them, or in those before, are bad if it `is_mixed`.
+    Some of the rows in them, or in those before, are bad if it `is_mixed`; `bad` are those of which now some
+    rows are left out.
     """
 
     state: State
     settles: dict[str, tuple[int, int]]
     came: tuple[str, ...]
     is_mixed: bool
-    is_any_bad: bool
+    bad: tuple[str, ...]
 
 
 def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_s: float) -> Step:
@@ -130,8 +135,10 @@ def step(before: State, batch: int, groups: Iterable[Group], delay_ns: int, now_
         used=before.used,
         duplicates=before.duplicates,
         quarantined=quarantined,
+        forgotten=before.forgotten,
     )
-    return Step(state, settles, came, bool(mixed), len(good) < len(groups))
+    bad = sorted({group.file for group in groups if why_not(before, group) is not None})
+    return Step(state, settles, came, bool(mixed), tuple(bad))
 
 
 def why_not(state: State, group: Group) -> str | None:

@@ -26,7 +26,7 @@ from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.files import COLUMNS
 from giusto.pipeline.tables.table import SLICE_NS, WINDOW_NS
-from giusto.pipeline.verdict import Verdict
+from giusto.pipeline.verdict import Counts, Verdict
 from giusto.pipeline.work import Work, explanation
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ FORMAT = 1
 STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
 # Spark leaves out files that are a week older than the newest, unless told otherwise.
 ANY_AGE = "36500d"
-# Presenting takes at most this part of the time.
-PRESENTING = 0.25
+# Presenting takes at most this part of the time, and that much while the stream is behind.
+PRESENTING, PRESENTING_BEHIND = 0.25, 0.05
 
 
 class Ending(Exception):
@@ -70,13 +70,15 @@ class Stream:
     delay_ns: int = 10_000_000_000
     every_s: float = 1.0
     refresh_s: float = 10.0
+    keep_s: float | None = None
     watch: Watch | None = None
     fetching: Fetching | None = None
     shown: Callable[[Verdict], None] | None = None
     failure: BaseException | None = None
     is_ending: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
-    presented: int = -1
+    counts: Counts | None = None
+    presented: tuple[int, ...] = (-1,)
     presented_s: float = 0.0
     took_s: float = 0.0
     started_s: float = field(default_factory=time.monotonic)
@@ -94,8 +96,10 @@ class Stream:
                 Intake(self.records, self.folder),
                 self.window_ns,
                 self.delay_ns,
+                self.keep_s,
             )
             self.require_checkpoint(batches)
+            self.let_in(batches)
             with quiet_callbacks():
                 self.follow(self.start(batches), batches, ended)
             return self.present(batches)
@@ -114,14 +118,23 @@ class Stream:
     def turn(self, query: StreamingQuery, batches: Batches) -> None:
         """Let new files in; present if there is something new and the last time is long enough ago."""
         self.require_alive(query)
-        is_there = self.fetch(batches)
-        batches.intake.take()
-        waits = "waiting" if is_there else "waiting for the broker"
-        self.tell(batches, "reading" if batches.intake.unread else waits)
-        wait_s = max(self.refresh_s, self.took_s * (1 / PRESENTING - 1))
+        waits = "waiting" if self.let_in(batches) else "waiting for the broker"
+        is_busy = batches.intake.unread or self.lock.locked()
+        self.tell(batches, "reading" if is_busy else waits)
+        is_behind = batches.intake.is_full
+        share = PRESENTING_BEHIND if is_behind else PRESENTING
+        wait_s = max(self.refresh_s, self.took_s * (1 / share - 1))
         is_due = time.monotonic() - self.presented_s >= wait_s
-        if is_due and self.presented != batches.state.batch:
-            self.present(batches)
+        is_new = self.presented[:1] != (batches.state.batch,) and (batches.state.parts or not is_behind)
+        if is_due and is_new:
+            self.present(batches, with_waiting=not is_behind)
+
+    def let_in(self, batches: Batches) -> bool:
+        """New files, as many as there is room for; whether their broker answers."""
+        is_there = self.fetch(batches)
+        with batches.work.spending("letting in"):
+            batches.intake.take()
+        return is_there
 
     def fetch(self, batches: Batches) -> bool:
         """Bring new files if they are elsewhere; whether their broker answers."""
@@ -141,7 +154,7 @@ class Stream:
         """The query: whatever appears among the files that were let in."""
         reader = self.spark.readStream.schema(bronze.schema()).option("maxFileAge", ANY_AGE)
         rows = reader.parquet(str(batches.intake.links))
-        named = rows.select(*COLUMNS, rows["_metadata.file_name"].alias(FILE))
+        named = rows.select(rows["_metadata.file_name"].alias(FILE))
 
         def do(frame: DataFrame, number: int) -> None:
             with self.lock:
@@ -157,31 +170,43 @@ class Stream:
         writer = writer.option("checkpointLocation", str(self.folder / CHECKPOINT))
         return writer.trigger(processingTime=f"{round(1000 * self.every_s)} milliseconds").start()
 
-    def present(self, batches: Batches) -> Verdict:
-        """Make the tables of all that was read."""
-        with self.lock:
+    def present(self, batches: Batches, *, with_waiting: bool = True) -> Verdict:
+        """Make the tables of all that was read, or of all that is settled."""
+        with self.lock, batches.work.spending("presenting"):
             began_s = time.monotonic()
-            state = batches.state
-            self.tell(batches, "presenting")
-            facts = bronze.facts(self.spark, self.records)
-            page = Presentation(batches.work, self.out, self.folder, state, facts, self.window_ns)
-            rows = batches.waiting() if state.files or not state.parts else None
-            counts = page.make(rows, batches.intake)
-            verdict = audited(
-                self.out,
-                counts,
-                dropped=dropped(self.records),
-                state_bytes=batches.intake.bytes(state.files),
-                started=self.started.isoformat(timespec="seconds"),
-                seconds=round(time.monotonic() - self.started_s, 3),
-                complete=LATE not in state.quarantined,
-            )
+            verdict = self.verdict(batches, self.tables(batches, with_waiting))
             self.out.keep_verdict(verdict.to_dict())
-            self.presented, self.presented_s = state.batch, time.monotonic()
+            self.presented_s = time.monotonic()
             self.took_s = self.presented_s - began_s
+        self.tell(batches, "presented")
         if self.shown is not None:
             self.shown(verdict)
         return verdict
+
+    def tables(self, batches: Batches, with_waiting: bool) -> Counts:
+        """Make them, unless they are as they would be made."""
+        state, facts = batches.state, batches.facts.frame()
+        wanted = state.batch, len(batches.intake.bad), batches.facts.changes, int(with_waiting)
+        if self.counts is None or self.presented != wanted:
+            self.tell(batches, "presenting")
+            page = Presentation(batches.work, self.out, self.folder, state, facts, self.window_ns)
+            is_empty = not state.files and bool(state.parts)
+            rows = batches.waiting() if with_waiting and not is_empty else None
+            self.counts = page.make(rows, batches.intake)
+            self.presented = wanted
+        return self.counts
+
+    def verdict(self, batches: Batches, counts: Counts) -> Verdict:
+        """What the tables come to."""
+        return audited(
+            self.out,
+            counts,
+            dropped=dropped(self.records),
+            state_bytes=batches.intake.bytes(batches.state.files),
+            started=self.started.isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - self.started_s, 3),
+            complete=LATE not in batches.state.quarantined,
+        )
 
     def tell(self, batches: Batches, stage: str) -> None:
         """Say how far it is."""
@@ -195,6 +220,7 @@ class Stream:
                     pending_rows=state.pending_rows,
                     pending_bytes=batches.intake.bytes(state.files),
                     late_rows=state.quarantined.get(LATE, 0),
+                    spent_s=dict(batches.work.spent_s),
                 )
             )
 

@@ -34,13 +34,14 @@ def moments(value: str) -> list[Column]:
 
 
 def centred(parts: DataFrame, *key: str) -> DataFrame:
-    """Parts with the distance `d` of their mean from that of all parts of the same key."""
+    """Parts with the mean of all parts of the same key, and the distance `d` of their own from it."""
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
     every = Window.partitionBy(*key)
     whole = fn.sum(fn.col("n") * fn.col("mean")).over(every) / fn.nullif(fn.sum("n").over(every), fn.lit(0))
-    return parts.withColumn("d", fn.coalesce(fn.col("mean") - whole, fn.lit(0.0))).withColumn("mean", whole)
+    distance = fn.coalesce(fn.col("mean") - fn.col("mean_of_all"), fn.lit(0.0))
+    return parts.withColumn("mean_of_all", whole).withColumn("d", distance)
 
 
 def added() -> list[Column]:
@@ -50,7 +51,7 @@ def added() -> list[Column]:
     n, d, m2, m3, m4 = (fn.col(name) for name in ("n", "d", *SUMS))
     return [
         fn.sum(n).alias("n"),
-        fn.first("mean").alias("mean"),
+        fn.first("mean_of_all").alias("mean"),
         fn.sum(m2 + n * d * d).alias("m2"),
         fn.sum(m3 + 3 * d * m2 + n * d * d * d).alias("m3"),
         fn.sum(m4 + 4 * d * m3 + 6 * d * d * m2 + n * d * d * d * d).alias("m4"),

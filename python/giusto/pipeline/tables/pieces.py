@@ -1,4 +1,4 @@
-"""How pieces of flows travel between Spark and NumPy: rows in order of flow and time in, one per flow out."""
+"""How pieces of flows travel between Spark and NumPy: rows by flow and slice in, one per flow out."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from giusto.pipeline.tables.envelope import Excess, Piece, joined, piece_of
+from giusto.pipeline.tables.envelope import LIMIT, Excess, Piece, joined, piece_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS_MAX = 1_000
 """Flows in one batch that goes back."""
+MESSAGES_LEAST = 2**16
+"""Messages that are sorted at once, if there are so many."""
+SLICE_BITS = 30
+"""So long is the number of a slice: clocks show less than 2⁶³ ns."""
 EXCESSES = ("messages", "bytes")
 SCHEMA = (
     "run string, publisher string, topic string, min_sep_ns long, count long, size_bytes long, "
@@ -38,25 +42,27 @@ class Flow(NamedTuple):
 
 @dataclass
 class Folding:
-    """Puts pieces of one flow after the other together; a flow is done when another one begins."""
+    """Puts pieces of flows together, in order of time; those of one number are done when another begins.
 
-    flow: Flow | None = None
-    piece: Piece | None = None
+    A number stands for a flow. If it stands for two of them nothing is lost: both are kept meanwhile.
+    """
+
+    number: int | None = None
+    pieces: dict[Flow, Piece] = field(default_factory=dict)
     done: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, flow: Flow, piece: Piece) -> None:
+    def add(self, number: int, flow: Flow, piece: Piece) -> None:
         """The next piece."""
-        if flow != self.flow:
+        if number != self.number:
             self.close()
-            self.flow, self.piece = flow, piece
-        elif self.piece is not None:
-            self.piece = joined(self.piece, piece, flow.min_sep_ns)
+            self.number = number
+        known = self.pieces.get(flow)
+        self.pieces[flow] = piece if known is None else joined(known, piece, flow.min_sep_ns)
 
     def close(self) -> None:
-        """The present flow is done."""
-        if self.flow is not None and self.piece is not None:
-            self.done.append({**self.flow._asdict(), **row_of(self.piece)})
-        self.flow = self.piece = None
+        """The present flows are done."""
+        self.done += [{**flow._asdict(), **row_of(piece)} for flow, piece in self.pieces.items()]
+        self.pieces = {}
 
     def batches(self, *, least: int = 1) -> Iterator[pa.RecordBatch]:
         """What is done, if there is enough of it."""
@@ -97,50 +103,85 @@ def excess_in(row: dict[str, Any], kind: str) -> Excess:
 
 
 def fold_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Pieces as rows, in order of flow and time: one row per flow."""
+    """Pieces as rows, in order of the flow's `number` and time: one row per flow."""
     folding = Folding()
     for batch in batches:
         for row in batch.to_pylist():
-            folding.add(Flow(*(row[name] for name in Flow._fields)), piece_in(row))
+            folding.add(row["number"], Flow(*(row[name] for name in Flow._fields)), piece_in(row))
             yield from folding.batches(least=ROWS_MAX)
     folding.close()
     yield from folding.batches()
 
 
 def fold_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Messages in order of flow, slice, time and sequence, perhaps repeated: one row per flow.
+    """Messages in order of `place`, perhaps repeated: one row per flow.
 
-    The column `part` is the same for messages of one flow and slice, and for no others.
+    A place is a number of the flow and then, in SLICE_BITS, the slice. What is in one place is sorted here:
+    for Spark to sort by a single number is quick, and by several it is not.
     """
     folding = Folding()
-    last: tuple[int, int, int] | None = None
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        part, at_ns, sequence = (numbers(batch, name) for name in ("part", "t_sent_ns", "sequence"))
-        is_new = np.ones(batch.num_rows, bool)
-        is_new[1:] = (np.diff(part) != 0) | (np.diff(at_ns) != 0) | (np.diff(sequence) != 0)
-        is_new[0] = (part[0], at_ns[0], sequence[0]) != last
-        last = int(part[-1]), int(at_ns[-1]), int(sequence[-1])
-        add_parts(folding, batch, np.flatnonzero(is_new))
+    for found in whole_places(batches):
+        add_parts(folding, found)
         yield from folding.batches(least=ROWS_MAX)
     folding.close()
     yield from folding.batches()
 
 
-def add_parts(folding: Folding, batch: pa.RecordBatch, rows: NDArray[np.intp]) -> None:
-    """The messages in these rows of a batch, each part of them as a piece."""
-    if not len(rows):
-        return
-    part, at_ns, size_bytes = (numbers(batch, name)[rows] for name in ("part", "t_sent_ns", "size_bytes"))
-    starts = [0, *(np.flatnonzero(np.diff(part)) + 1), len(rows)]
+def whole_places(batches: Iterable[pa.RecordBatch], least: int = MESSAGES_LEAST) -> Iterator[pa.Table]:
+    """The same rows, cut where a place ends whenever so many have come."""
+    kept: list[pa.RecordBatch] = []
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        kept.append(batch)
+        is_mixed = kept[0].column("place")[0] != batch.column("place")[-1]
+        if is_mixed and sum(each.num_rows for each in kept) >= least:
+            found = pa.Table.from_batches(kept)
+            place = numbers(found, "place")
+            end = int(np.searchsorted(place, place[-1]))
+            yield found.slice(0, end)
+            kept = found.slice(end).to_batches()
+    if kept:
+        yield pa.Table.from_batches(kept)
+
+
+def add_parts(folding: Folding, found: pa.Table) -> None:
+    """The messages of whole places, what is of one flow and slice as one piece."""
+    sequence, at_ns, place = (numbers(found, name) for name in ("sequence", "t_sent_ns", "place"))
+    flow = flow_numbers(found)
+    order = np.lexsort((sequence, at_ns, flow, place))
+    is_first = changes(place[order]) | changes(flow[order])
+    is_new = is_first | changes(at_ns[order]) | changes(sequence[order])
+    rows = order[is_new]
+    at_ns, size_bytes = at_ns[rows], numbers(found, "size_bytes")[rows]
+    starts = [*np.flatnonzero(is_first[is_new]).tolist(), len(rows)]
     for start, end in pairwise(starts):
-        place = int(rows[start])
-        flow = Flow(*(batch.column(name)[place].as_py() for name in Flow._fields))
-        folding.add(flow, piece_of(at_ns[start:end], size_bytes[start:end], flow.min_sep_ns))
+        row = int(rows[start])
+        offered = Flow(*(found.column(name)[row].as_py() for name in Flow._fields))
+        piece = piece_of(at_ns[start:end], size_bytes[start:end], offered.min_sep_ns)
+        folding.add(int(place[row]) >> SLICE_BITS, offered, piece)
 
 
-def numbers(batch: pa.RecordBatch, name: str) -> NDArray[np.int64]:
-    """A column without nulls."""
-    found: NDArray[np.int64] = batch.column(name).to_numpy(zero_copy_only=False)
+def flow_numbers(found: pa.Table) -> NDArray[np.int64]:
+    """The same number for rows of one flow, and for no others."""
+    number = np.zeros(found.num_rows, np.int64)
+    for name in Flow._fields:
+        codes = found.column(name).combine_chunks().dictionary_encode()
+        kinds = len(codes.dictionary) + 1
+        if int(number.max()) > LIMIT // kinds:
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+        number = number * kinds + codes.indices.fill_null(kinds - 1).to_numpy(zero_copy_only=False)
+    return number
+
+
+def changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a value is not the one before it."""
+    found = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
     return found
+
+
+def numbers(found: pa.RecordBatch | pa.Table, name: str) -> NDArray[np.int64]:
+    """A column without nulls."""
+    values: NDArray[np.int64] = found.column(name).to_numpy(zero_copy_only=False)
+    return values

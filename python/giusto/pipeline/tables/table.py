@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.tables.selections import messages
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -24,13 +26,20 @@ class Inputs:
     """What gold tables are made of: all rows of a batch, or those of some slices of a stream.
 
     `hops` are the good rows, each once, also those of messages that nobody was to get. `facts` is what
-    records alone do not say (see `bronze.facts`), if it is known.
+    records alone do not say (see `bronze.facts`), if it is known. `written` are the messages, if they were
+    written for several tables to read.
     """
 
     deliveries: DataFrame
     hops: DataFrame
     facts: DataFrame | None = None
     window_ns: int = WINDOW_NS
+    written: DataFrame | None = None
+
+    @property
+    def messages(self) -> DataFrame:
+        """Each message once at each node, see `selections.messages`."""
+        return messages(self.hops) if self.written is None else self.written
 
 
 @dataclass(frozen=True)

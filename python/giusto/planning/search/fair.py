@@ -23,7 +23,7 @@ RATE_MAX = 65_535
 PASSES_MAX = 60
 """How often all topics are looked at before the search gives up, if they are many."""
 
-LOOKS_MIN = 20_000
+LOOKS_MIN = 2_000
 """How many looks it takes in any case: few topics may raise one another in small steps, and cost little."""
 
 
@@ -88,9 +88,9 @@ def least_rates(seats: Sequence[Seat], deadlines: Sequence[int | None]) -> Rates
         if least is None or (least != rates[k] and seat.fixed is not None):
             return Nothing(True, f"{seat.topic} cannot hold with any rate up to {RATE_MAX}", seat.topic)
         settled = settled + 1 if least == rates[k] else 1
-        costs[rates[k]] -= seat.cost_ns
-        costs[least] += seat.cost_ns
-        rates[k] = least
+        if least != rates[k]:
+            move(costs, seat.cost_ns, rates[k], least)
+            rates[k] = least
         looks += 1
         if looks > looks_max:
             return Nothing(False, f"no rates found in {looks // len(seats)} passes over all topics")
@@ -100,6 +100,14 @@ def least_rates(seats: Sequence[Seat], deadlines: Sequence[int | None]) -> Rates
         for seat, rate, given in zip(seats, rates, deadlines, strict=True)
     ]
     return Rates(tuple(rates), tuple(latest))
+
+
+def move(costs: Counter[int], cost_ns: int, old: int, new: int) -> None:
+    """A topic gets another rate; a rate that nobody has any more is not looked at again."""
+    costs[new] += cost_ns
+    costs[old] -= cost_ns
+    if not costs[old]:
+        del costs[old]
 
 
 def beside(costs: Counter[int], rate: int, cost_ns: int) -> tuple[tuple[int, int], ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import comb, gcd
+from operator import sub
 
 from giusto.guarantee.smooth import EFFORT_MAX, spread
 from giusto.guarantee.wrr import CELLS_MAX, WEIGHT_MAX
@@ -47,9 +48,7 @@ class Waits:
         self.own = len(starts)
         twice = starts + [start + self.turn_ns for start in starts]
         # From the start of a cell to the start of the n-th cell after it, at most.
-        self.spans = [
-            max(twice[place + n] - twice[place] for place in range(self.own)) for n in range(1, self.own + 1)
-        ]
+        self.spans: list[int] = [max(map(sub, twice[n:], starts)) for n in range(1, self.own + 1)]
 
     def complete_ns(self, n: int, empty_ns: int) -> int:
         """(T3) for any fixed table: the gaps of n cells and the cells themselves."""

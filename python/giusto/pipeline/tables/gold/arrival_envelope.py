@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.tables import envelope, pieces
-from giusto.pipeline.tables.repeated import is_endpoint
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
 
 if TYPE_CHECKING:
@@ -26,98 +25,100 @@ def partial(inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as fn
 
     min_sep = fn.when(fn.col("min_sep_ns").between(1, MIN_SEP_MAX_NS), fn.col("min_sep_ns"))
-    # Each once before they are sorted and leave for Python: there is a record for everybody who gets one.
-    # A subscriber does not know what was offered: by its records the flow would be there a second time.
-    messages = (
-        inputs.hops.filter(~is_endpoint())
-        .select(
-            *("run", "publisher", "topic", "sequence", "size_bytes", "t_sent_ns"), min_sep.alias("min_sep_ns")
-        )
-        .distinct()
+    messages = inputs.messages.withColumn("min_sep_ns", min_sep)
+    # A flow and its slice as one number: to compare names would cost more.
+    placed = messages.withColumn("number", fn.shiftleft(flow_number(), pieces.SLICE_BITS)).withColumn(
+        "place", fn.col("number").bitwiseOR(slice_of())
     )
-    # A flow is sorted by a number that stands for it: to compare names would cost more.
-    flow = fn.xxhash64(*FLOW)
     ordered = (
-        messages.withColumn("flow", flow)
-        .withColumn("part", fn.xxhash64("flow", slice_of()))
-        .repartition("flow")
-        .sortWithinPartitions("flow", "t_sent_ns", "sequence")
+        placed.select(*FLOW, "sequence", "size_bytes", "t_sent_ns", "number", "place")
+        .repartition("number")
+        .sortWithinPartitions("place")
     )
-    return ordered.drop("flow").mapInArrow(pieces.fold_messages, pieces.SCHEMA)
+    return ordered.drop("number").mapInArrow(pieces.fold_messages, pieces.SCHEMA)
+
+
+def flow_number() -> Column:
+    """A number that stands for a flow, and hardly ever for another, too."""
+    from pyspark.sql import functions as fn
+
+    return fn.xxhash64(*FLOW)
 
 
 def merge(partials: DataFrame) -> DataFrame:
     """Pieces of a flow in order of time as one."""
-    from pyspark.sql import functions as fn
-
     ordered = (
-        partials.withColumn("flow", fn.xxhash64(*FLOW))
-        .repartition("flow")
-        .sortWithinPartitions("flow", *FLOW, "first_ns", "last_ns")
+        partials.withColumn("number", flow_number())
+        .repartition("number")
+        .sortWithinPartitions("number", "first_ns", "last_ns")
     )
-    return ordered.drop("flow").mapInArrow(pieces.fold_rows, pieces.SCHEMA)
+    return ordered.mapInArrow(pieces.fold_rows, pieces.SCHEMA)
 
 
 def present(merged: DataFrame) -> DataFrame:
     """A row per rate that says something."""
-    in_messages = rows(merged, "messages", envelope.MESSAGE_UNIT, envelope.MESSAGE_GRID)
-    in_bytes = rows(merged, "bytes", envelope.BYTE_UNIT, envelope.BYTE_GRID)
-    return in_messages.unionByName(offered(merged)).unionByName(in_bytes)
-
-
-def rows(merged: DataFrame, unit: str, a: int, grid: list[int]) -> DataFrame:
-    """From the last rate below the mean to the first one at which σ is a single message."""
     from pyspark.sql import functions as fn
 
-    one = fn.lit(1) if unit == "messages" else fn.col("largest_bytes")
-    total = fn.col("count") if unit == "messages" else fn.col("size_bytes")
-    mean = total * fn.lit(float(a)) / fn.col("span_ns")
-    slower = sum((fn.coalesce((mean >= b).cast("int"), fn.lit(0)) for b in grid[1:]), fn.lit(0))
-    best = fn.slice(fn.col(f"{unit}_best"), 1, len(grid))
-    single = fn.array_position(fn.transform(best, lambda each: each <= one * a), True)
-    last = fn.when(single == 0, len(grid)).otherwise(single) - 1
-    exploded = (
-        merged.withColumn("span_ns", fn.nullif(fn.col("last_ns") - fn.col("first_ns"), fn.lit(0)))
-        .withColumn("least", slower)
-        .withColumn("last", fn.greatest(last, fn.col("least")))
-        .select("*", fn.posexplode(best).alias("place", "excess"))
-        .filter(fn.col("place").between(fn.col("least"), fn.col("last")))
+    in_messages = points("messages", envelope.MESSAGE_UNIT, envelope.MESSAGE_GRID, fn.col("count"), fn.lit(1))
+    in_bytes = points(
+        "bytes", envelope.BYTE_UNIT, envelope.BYTE_GRID, fn.col("size_bytes"), fn.col("largest_bytes")
     )
-    b = fn.element_at(fn.array(*(fn.lit(float(each)) for each in grid)), fn.col("place") + 1)
-    return shown(exploded, unit, b * (1e9 / a), fn.col("excess") / fn.lit(float(a)), is_offered=False)
-
-
-def offered(merged: DataFrame) -> DataFrame:
-    """At the rate that was offered."""
-    from pyspark.sql import functions as fn
-
-    known = merged.filter(fn.col("min_sep_ns").isNotNull())
-    known = known.withColumn("excess", fn.element_at("messages_best", -1))
-    sigma = fn.col("excess") / fn.col("min_sep_ns")
-    return shown(known, "messages", fn.lit(1e9) / fn.col("min_sep_ns"), sigma, is_offered=True)
-
-
-def shown(found: DataFrame, unit: str, rho: Column, sigma: Column, *, is_offered: bool) -> DataFrame:
-    """The columns that people read. `excess_ns` is the jitter that the flow would have had to offer."""
-    from pyspark.sql import functions as fn
-
-    is_messages = unit == "messages"
-    nothing = fn.lit(None).cast("double")
-    excess = fn.col("excess") - fn.col("min_sep_ns") if is_offered else fn.lit(None).cast("long")
+    every = fn.concat(in_messages, offered(), in_bytes)
+    found = merged.select("*", fn.explode(every).alias("point"))
+    is_messages = fn.col("point.unit") == "messages"
     return found.select(
-        *("run", "publisher", "topic"),
-        fn.lit(unit).alias("unit"),
-        (rho if is_messages else nothing).alias("rho_hz"),
-        (nothing if is_messages else rho * 8).alias("rho_bps"),
-        (sigma if is_messages else nothing).alias("sigma_messages"),
-        (nothing if is_messages else sigma).alias("sigma_bytes"),
-        fn.lit(is_offered).alias("offered"),
-        "min_sep_ns",
-        excess.alias("excess_ns"),
+        *("run", "publisher", "topic", "point.unit"),
+        fn.when(is_messages, fn.col("point.rho")).alias("rho_hz"),
+        fn.when(~is_messages, fn.col("point.rho") * 8).alias("rho_bps"),
+        fn.when(is_messages, fn.col("point.sigma")).alias("sigma_messages"),
+        fn.when(~is_messages, fn.col("point.sigma")).alias("sigma_bytes"),
+        *("point.offered", "min_sep_ns", "point.excess_ns"),
         *("broken", "count", "size_bytes", "largest_bytes"),
         fn.col("first_ns").alias("since_ns"),
         fn.col("last_ns").alias("until_ns"),
         "exact",
+    )
+
+
+def points(unit: str, a: int, grid: list[int], total: Column, one: Column) -> Column:
+    """From the last rate below the mean to the first one at which σ is a single message."""
+    from pyspark.sql import functions as fn
+
+    span_ns = fn.nullif(fn.col("last_ns") - fn.col("first_ns"), fn.lit(0))
+    mean = total * fn.lit(float(a)) / span_ns
+    rates = fn.array(*(fn.lit(float(b)) for b in grid))
+    slower = fn.size(fn.filter(fn.slice(rates, 2, len(grid)), lambda b: mean >= b))
+    best = fn.slice(fn.col(f"{unit}_best"), 1, len(grid))
+    single = fn.array_position(fn.transform(best, lambda each: each <= one * a), True).cast("int")
+    last = fn.when(single == 0, len(grid)).otherwise(single) - 1
+
+    def at(place: Column) -> Column:
+        rho = fn.element_at(rates, place + 1) * (1e9 / a)
+        return point(unit, rho, fn.element_at(best, place + 1) / fn.lit(float(a)))
+
+    return fn.transform(fn.sequence(slower, fn.greatest(slower, last)), at)
+
+
+def offered() -> Column:
+    """At the rate that was offered, if one was. `excess_ns` is the jitter that would have had to be, too."""
+    from pyspark.sql import functions as fn
+
+    min_sep, excess = fn.col("min_sep_ns"), fn.element_at("messages_best", -1)
+    found = point("messages", fn.lit(1e9) / min_sep, excess / min_sep, excess - min_sep)
+    return fn.array_compact(fn.array(fn.when(min_sep.isNotNull(), found)))
+
+
+def point(unit: str, rho: Column, sigma: Column, excess_ns: Column | None = None) -> Column:
+    """One σ of one ρ; of an offer with its excess."""
+    from pyspark.sql import functions as fn
+
+    nothing = fn.lit(None).cast("long")
+    return fn.struct(
+        fn.lit(unit).alias("unit"),
+        rho.alias("rho"),
+        sigma.alias("sigma"),
+        fn.lit(excess_ns is not None).alias("offered"),
+        (nothing if excess_ns is None else excess_ns).alias("excess_ns"),
     )
 
 

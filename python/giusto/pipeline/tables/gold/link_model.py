@@ -80,7 +80,7 @@ def merge(partials: DataFrame) -> DataFrame:
     return summed(partials, WINDOWED).select(*partials.columns)
 
 
-def summed(parts: DataFrame, key: tuple[str, ...]) -> DataFrame:
+def summed(parts: DataFrame, key: tuple[str, ...], *also: Column) -> DataFrame:
     """All parts of a key as one."""
     from pyspark.sql import functions as fn
 
@@ -92,6 +92,7 @@ def summed(parts: DataFrame, key: tuple[str, ...]) -> DataFrame:
             *(fn.min(name).alias(name) for name in ("least_ns", "since_ns")),
             *(fn.max(name).alias(name) for name in ("largest_ns", "until_ns")),
             *moments.added(),
+            *also,
         )
     )
 
@@ -100,13 +101,11 @@ def present(merged: DataFrame) -> DataFrame:
     """One row per link."""
     from pyspark.sql import functions as fn
 
-    # All that follows goes by link.
-    merged = merged.repartition(*KEY)
-    whole = summed(merged, KEY)
+    whole = summed(merged, KEY, recent().alias("recent"))
     skewness, kurtosis = moments.skewness(), moments.excess_kurtosis()
     # Jarque and Bera: χ² with two degrees of freedom, whose tail is an exponential.
     odds = fn.exp(-fn.col("n") / 12 * (skewness * skewness + kurtosis * kurtosis / 4))
-    model = whole.select(
+    return whole.select(
         *KEY,
         "count",
         fn.col("mean").alias("mean_ns_per_kb"),
@@ -117,23 +116,19 @@ def present(merged: DataFrame) -> DataFrame:
         fn.when(fn.col("n") >= ENOUGH, odds >= FIT).alias("normal"),
         (fn.col("sum_ns") / fn.col("count")).alias("mean_ns"),
         *("least_ns", "largest_ns", "since_ns", "until_ns"),
+        fn.col("recent.window_start_ns").alias("recent_start_ns"),
+        fn.col("recent.n").alias("recent_count"),
+        fn.col("recent.mean").alias("recent_mean_ns_per_kb"),
+        fn.col("recent.variance").alias("recent_variance"),
     )
-    return model.join(recent(merged), [*KEY], "left")
 
 
-def recent(merged: DataFrame) -> DataFrame:
-    """The last window of each link that has enough messages."""
+def recent() -> Column:
+    """Of the windows of a link, the last one that has enough messages."""
     from pyspark.sql import functions as fn
 
-    newest = fn.max_by(fn.struct("n", "mean", "m2", "window_start_ns"), "window_start_ns").alias("last")
-    found = merged.filter(fn.col("n") >= ENOUGH).groupBy(*KEY).agg(newest).select(*KEY, "last.*")
-    return found.select(
-        *KEY,
-        fn.col("window_start_ns").alias("recent_start_ns"),
-        fn.col("n").alias("recent_count"),
-        fn.col("mean").alias("recent_mean_ns_per_kb"),
-        moments.variance().alias("recent_variance"),
-    )
+    window = fn.struct("n", "mean", moments.variance().alias("variance"), "window_start_ns")
+    return fn.max_by(window, fn.when(fn.col("n") >= ENOUGH, fn.col("window_start_ns")))
 
 
 TABLE = Table("link_model", partial, merge, present)

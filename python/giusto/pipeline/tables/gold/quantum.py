@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EDGE_NS = 100_000_000
 """So long after a slice began, messages that were sent before it are out."""
 KEY = ("run", "node", "size_class", "fan_out")
+SERVED = ("t_ingress_ns", "t_selected_ns", "size_bytes", "fan_out")
 QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99, "p99_9_ns": 0.999}
 
 
@@ -26,7 +27,7 @@ def partial(inputs: Inputs) -> DataFrame:
     """How many took how long, by buckets."""
     from pyspark.sql import functions as fn
 
-    served = services(inputs.hops)
+    served = services(inputs.messages)
     counted = served.withColumn("bucket", histogram.bucket(fn.col("service_ns")))
     return counted.groupBy(*KEY, "bucket").agg(
         fn.count("*").alias("count"),
@@ -36,7 +37,7 @@ def partial(inputs: Inputs) -> DataFrame:
     )
 
 
-def services(hops: DataFrame) -> DataFrame:
+def services(messages: DataFrame) -> DataFrame:
     """Messages during whose service another one waited, with how long it took."""
     from pyspark.sql import functions as fn
 
@@ -46,7 +47,7 @@ def services(hops: DataFrame) -> DataFrame:
     # Shared equally, rounded up.
     each = fn.expr("(next_ns - t_selected_ns + messages - 1) div messages")
     return (
-        in_turn(hops)
+        in_turn(messages)
         .filter(is_whole & is_busy)
         .select(
             *("run", "node", "fan_out", "size_bytes"),
@@ -56,7 +57,7 @@ def services(hops: DataFrame) -> DataFrame:
     )
 
 
-def in_turn(hops: DataFrame) -> DataFrame:
+def in_turn(messages: DataFrame) -> DataFrame:
     """What a node chose, with when it chose next, and since when what it chose then had been waiting.
 
     A live broker chooses some before it looks at its clock again: `messages` is how many at one instant.
@@ -68,8 +69,8 @@ def in_turn(hops: DataFrame) -> DataFrame:
     at_once = turns.rangeBetween(Window.currentRow, Window.currentRow)
     is_last = fn.col("after_ns") > fn.col("t_selected_ns")
     return (
-        selections(hops)
-        .withColumn("slice", slice_of())
+        selections(messages)
+        .select("run", "node", slice_of().alias("slice"), *SERVED)
         .repartition("run", "node", "slice")
         .withColumn("messages", fn.count("*").over(at_once))
         .withColumn("first_ingress_ns", fn.min("t_ingress_ns").over(at_once))

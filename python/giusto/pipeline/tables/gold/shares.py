@@ -29,7 +29,7 @@ def partial(inputs: Inputs) -> DataFrame:
     """Messages that were chosen, and instants at which some waited, for each flow and window."""
     from pyspark.sql import functions as fn
 
-    chosen = selections(inputs.hops).withColumnRenamed("publisher", "client")
+    chosen = selections(inputs.messages).withColumnRenamed("publisher", "client")
     found = summed(in_windows(with_quanta(chosen, inputs.facts), inputs.window_ns))
     said = found.withColumn("window_ns", fn.lit(inputs.window_ns).cast("long"))
     return with_allotment(said, inputs.facts)
