@@ -159,12 +159,15 @@ def test_it_does_not_matter_how_rows_that_belong_together_are_found(
     rows += rng.sample(rows, 40)
     rng.shuffle(rows)
     made = frame(spark, rows).localCheckpoint()
-    kinds = Counter(row["is_pair"] for row in repeated.counted(made).collect())
-    assert min(kinds[True], kinds[False]) > 0
+    weights = [row["weight"] for row in repeated.counted(made).collect()]
+    tangled = sum(weight not in (*repeated.SINGLE, repeated.PAIR) for weight in weights)
+    assert weights.count(repeated.PAIR) > 0 < tangled
+    monkeypatch.setattr(repeated, "FEW", 0)  # pairs are picked out
     by_hash = silver.silver(made)
     deliveries = plain(by_hash.deliveries)
-    # So few hashes are sent to all that pairs are joined, and then that everything is put together.
-    for most in (kinds[False], 0):
+    # Then they are joined, because they are many or too many to be told to all; then nothing is told.
+    for few, most in ((10**9, repeated.MOST_REPEATED), (0, tangled), (0, 0)):
+        monkeypatch.setattr(repeated, "FEW", few)
         monkeypatch.setattr(repeated, "MOST_REPEATED", most)
         other = silver.silver(made)
         assert deliveries == plain(other.deliveries)

@@ -8,6 +8,12 @@ from pathlib import Path
 GIB = 1 << 30
 LEAST_HEAP, MOST_HEAP = GIB, 8 * GIB
 COMPILED = "-XX:-DontCompileHugeMethods"
+# Numbers that hardly repeat: a dictionary of them would be made and thrown away in every file.
+UNLIKE = (
+    *("sequence", "t_intended_ns", "t_sent_ns", "t_ingress_ns", "t_selected_ns", "t_egress_ns"),
+    *("t_received_ns", "latency_ns", "latency_low_ns", "latency_high_ns", "inside_ns", "network_in_ns"),
+    *("queue_ns", "egress_ns", "network_out_ns", "wall_ns"),
+)
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
@@ -24,9 +30,8 @@ def volume(cores: int | None = None, memory_bytes: int | None = None) -> dict[st
         # Code for wide rows is so long that Java would not compile it: half the speed.
         "spark.driver.extraJavaOptions": COMPILED,
         "spark.executor.extraJavaOptions": COMPILED,
-        # By default 100 compiled pieces of code are kept: all tables need more.
-        "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.parquet.compression.codec": "lz4_raw",
+        **{f"spark.hadoop.parquet.enable.dictionary#{name}": "false" for name in UNLIKE},
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.numRecentProgressUpdates": "2",
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",

@@ -23,6 +23,13 @@ HASH = "hash"
 # know the number of its subscription.
 KIND_BITS = 2
 BROKER, NUMBERED, UNNUMBERED = 0, 1, 2
+# A row weighs 2, and 3 more for each step of its kind. So 2 and 5 are one row, 7 is one of a broker with one
+# of a subscriber and nothing else, and from 8 on one without a number may be among them.
+SINGLE, PAIR, MAY_BE_UNNUMBERED = (2, 5), 7, 8
+# Of so many hashes one is looked at in any case, which tells how many there are.
+SAMPLED = 1024
+# If more than one delivery in so many is of a pair, to shuffle all of them is cheaper than to pick them out.
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Parted:
     """Rows by what else there may be of their deliveries.
 
     Nothing of `single` ones; of `paired` ones at most one row of a broker and one of a subscriber, which
-    knows the number; of `tangled` ones anything. `is_any_tangled` is known without looking at them.
+    knows the number; of `tangled` ones anything. Whether there are any of these is known beforehand.
     """
 
     single: DataFrame
@@ -43,42 +50,60 @@ def parted(rows: DataFrame) -> Parted:
     """Look for rows that belong together."""
     counts, none = counted(rows), none_of(rows)
     found = counts.limit(MOST_REPEATED + 1).toArrow()
-    if found.num_rows <= MOST_REPEATED:
-        pairs, others = (found.filter(kept) for kept in by_pair(found))
-        tangled, rest = untangled(rows, others)
-        paired, single = divided(rest, pairs, row_hash())
-        return Parted(single, paired, tangled, others.num_rows > 0)
-    others = counts.filter("not is_pair").limit(MOST_REPEATED + 1).toArrow()
-    if others.num_rows > MOST_REPEATED:
+    is_all = found.num_rows <= MOST_REPEATED
+    hashes = tangled_of(found if is_all else without_pairs(counts).limit(MOST_REPEATED + 1).toArrow())
+    if hashes.num_rows > MOST_REPEATED:
         return Parted(none, none, rows, is_any_tangled=True)
-    tangled, rest = untangled(rows, others)
-    return Parted(none, rest, tangled, others.num_rows > 0)
-
-
-def by_pair(found: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Which hashes are of pairs, and which are not."""
-    import pyarrow.compute as pc
-
-    return found["is_pair"], pc.invert(found["is_pair"])
+    tangled, rest = untangled(rows, hashes)
+    single, paired = none, rest
+    if is_all and are_pairs_few(found):
+        paired, single = divided(rest, pairs_of(found), row_hash())
+    return Parted(single, paired, tangled, hashes.num_rows > 0)
 
 
 def counted(rows: DataFrame) -> DataFrame:
-    """Hashes of which there is more than one row, and those of subscribers without numbers."""
+    """What the rows of a hash weigh together: if there is more than one of them, and of some others."""
     from pyspark.sql import functions as fn
 
     tag = fn.shiftleft(row_hash(), KIND_BITS) + kind()
     hash_of_tag = fn.shiftright("tag", KIND_BITS)
-    counts = (
+    return (
         rows.select(tag.alias("tag"))
         # Nearly all are different: to count them before the shuffle too would be for nothing.
         .repartition(hash_of_tag)
         .groupBy(hash_of_tag.alias(HASH))
-        .agg(fn.count("*").alias("rows"), fn.sum(fn.col("tag").bitwiseAND(3)).alias("kinds"))
+        .agg(fn.sum(fn.col("tag").bitwiseAND(3) * 3 + 2).alias("weight"))
+        .filter(f"weight not in {SINGLE} or {HASH} % {SAMPLED} = 0")
     )
-    is_pair = (fn.col("rows") == 2) & (fn.col("kinds") == NUMBERED)
-    return counts.filter(f"rows > 1 or kinds >= {UNNUMBERED}").select(
-        HASH, is_pair.alias("is_pair"), (fn.col("kinds") >= UNNUMBERED).alias("may_be_unnumbered")
-    )
+
+
+def without_pairs(counts: DataFrame) -> DataFrame:
+    """Hashes of which there are several rows, other than pairs."""
+    return counts.filter(f"weight not in {(*SINGLE, PAIR)}")
+
+
+def tangled_of(found: pa.Table) -> pa.Table:
+    """Hashes that may be of anything."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return found.filter(pc.invert(pc.is_in(found["weight"], pa.array((*SINGLE, PAIR), pa.int64()))))
+
+
+def pairs_of(found: pa.Table) -> pa.Table:
+    """Hashes of a broker's row and a subscriber's."""
+    import pyarrow.compute as pc
+
+    return found.filter(pc.equal(found["weight"], PAIR))
+
+
+def are_pairs_few(found: pa.Table) -> bool:
+    """Whether pairs are a small part of all deliveries, judged from the sample."""
+    import pyarrow.compute as pc
+
+    sampled = pc.equal(pc.bit_wise_and(found[HASH], SAMPLED - 1), 0)
+    deliveries = SAMPLED * (pc.sum(sampled).as_py() or 0)
+    return bool(pairs_of(found).num_rows * FEW <= deliveries)
 
 
 def untangled(rows: DataFrame, hashes: pa.Table) -> tuple[DataFrame, DataFrame]:
@@ -86,10 +111,11 @@ def untangled(rows: DataFrame, hashes: pa.Table) -> tuple[DataFrame, DataFrame]:
 
     What a subscriber saw without knowing the number may be of any subscription: its hash is without one.
     """
+    import pyarrow.compute as pc
     from pyspark.sql import functions as fn
 
     tangled, rest = divided(rows, hashes, row_hash())
-    unnumbered = hashes.filter(hashes["may_be_unnumbered"])
+    unnumbered = hashes.filter(pc.greater_equal(hashes["weight"], MAY_BE_UNNUMBERED))
     if unnumbered.num_rows == 0:
         return tangled, rest
     others, rest = divided(rest, unnumbered, shortened(fn.xxhash64(*MESSAGE)))
