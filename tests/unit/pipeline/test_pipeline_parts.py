@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from giusto.pipeline.output import Output
 from giusto.pipeline.streaming.forgetting import forget, remove_forgotten
 from giusto.pipeline.streaming.parts import (
     TOGETHER,
@@ -22,6 +23,7 @@ from giusto.pipeline.streaming.parts import (
     to_bundle,
 )
 from giusto.pipeline.streaming.slices import State
+from giusto.pipeline.streaming.stream import Stream
 
 
 @given(st.integers(1, 2_000))
@@ -66,3 +68,16 @@ def test_what_no_state_knows_is_removed(tmp_path: Path) -> None:
     remove_others(tmp_path, ["1-000000002"])
     remove_others(tmp_path / "nowhere", [])
     assert [path.name for path in tmp_path.iterdir()] == ["1-000000002"]
+
+
+def test_a_stream_that_has_caught_up_presents_what_it_left_out_while_it_was_behind(tmp_path: Path) -> None:
+    stream = Stream(None, tmp_path, Output(tmp_path / "out"))
+    assert not stream.is_new(State(), is_behind=False)
+    settled = State(batch=3, parts=("0-000000003-t",))
+    assert stream.is_new(settled, is_behind=True)
+    assert not stream.is_new(State(batch=3), is_behind=True)
+    stream.presented = (3, 0, 0, 0)
+    assert not stream.is_new(settled, is_behind=True)
+    assert stream.is_new(settled, is_behind=False)
+    stream.presented = (3, 0, 0, 1)
+    assert not stream.is_new(settled, is_behind=False)

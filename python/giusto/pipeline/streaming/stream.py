@@ -21,7 +21,7 @@ from giusto.pipeline.progress import Progress, Watch
 from giusto.pipeline.streaming.batches import FILE, Batches
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.presenting import Presentation
-from giusto.pipeline.streaming.slices import LATE
+from giusto.pipeline.streaming.slices import LATE, State
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.files import COLUMNS
@@ -125,9 +125,14 @@ class Stream:
         share = PRESENTING_BEHIND if is_behind else PRESENTING
         wait_s = max(self.refresh_s, self.took_s * (1 / share - 1))
         is_due = time.monotonic() - self.presented_s >= wait_s
-        is_new = self.presented[:1] != (batches.state.batch,) and (batches.state.parts or not is_behind)
-        if is_due and is_new:
+        if is_due and self.is_new(batches.state, is_behind):
             self.present(batches, with_waiting=not is_behind)
+
+    def is_new(self, state: State, is_behind: bool) -> bool:
+        """Whether there is something to present: also rows that wait, if they were left out the last time."""
+        if is_behind:
+            return bool(state.parts) and self.presented[0] != state.batch
+        return self.presented[0] != state.batch or not self.presented[-1]
 
     def let_in(self, batches: Batches) -> bool:
         """New files, as many as there is room for; whether their broker answers."""
