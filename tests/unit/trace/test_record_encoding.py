@@ -14,6 +14,15 @@ from giusto import _core
 from giusto.record import Outcome, to_table
 
 NAMES = {"run": 1, "node": 1, "topic": 5, "publisher": 3, "subscriber": 9}
+OPTIONAL = (
+    "t_intended_ns",
+    "t_selected_ns",
+    "t_egress_ns",
+    "t_received_ns",
+    "min_sep_ns",
+    "deadline_ns",
+    "bound_ns",
+)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 INSTANTS = st.one_of(st.integers(0, 10**6), INT64)
 MAYBE = st.one_of(st.none(), INSTANTS)
@@ -30,18 +39,7 @@ RECORD = st.fixed_dictionaries(
         "priority": st.integers(0, 7),
         "t_sent_ns": INSTANTS,
         "t_ingress_ns": INSTANTS,
-        **{
-            name: MAYBE
-            for name in (
-                "t_intended_ns",
-                "t_selected_ns",
-                "t_egress_ns",
-                "t_received_ns",
-                "min_sep_ns",
-                "deadline_ns",
-                "bound_ns",
-            )
-        },
+        **dict.fromkeys(OPTIONAL, MAYBE),
         "price": AMOUNT,
         "penalty": AMOUNT,
         "outcome": st.sampled_from(list(map(str, Outcome))),
