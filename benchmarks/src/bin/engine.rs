@@ -5,7 +5,7 @@ use giusto_core::engine::{Config, Engine, Need, Offer};
 use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES};
 use giusto_core::id::ClientId;
 use giusto_core::input::{REGISTRY, Share};
-use giusto_core::record::{Portion, Row};
+use giusto_core::record::{Portion, Rows};
 
 const MESSAGES: usize = 100_000;
 const BATCH: usize = 32;
@@ -16,7 +16,7 @@ struct Bench {
     frames: Vec<Vec<u8>>,
     publisher: ClientId,
     readers: Vec<ClientId>,
-    buffer: Vec<Row>,
+    rows: Rows,
 }
 
 impl Bench {
@@ -44,7 +44,7 @@ impl Bench {
             frame
         };
         let frames = (0..MESSAGES as u64).map(frame).collect();
-        Self { engine, frames, publisher, readers, buffer: Vec::new() }
+        Self { engine, frames, publisher, readers, rows: Rows::default() }
     }
 
     /// Nanoseconds per message.
@@ -65,8 +65,8 @@ impl Bench {
                     }
                 }
                 if number % 32 == 31 {
-                    let portion = self.engine.swap_records(std::mem::take(&mut self.buffer));
-                    self.buffer = portion.map_or_else(Vec::new, Portion::into_buffer);
+                    let portion = self.engine.swap_records(std::mem::take(&mut self.rows));
+                    self.rows = portion.map_or_else(Rows::default, Portion::into_rows);
                 }
             }
         }) / MESSAGES as f64

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use giusto_core::id::{ClientId, SubscriptionId, TopicId};
 use giusto_core::output::Terms;
 use giusto_core::record::{
-    Batch, Column, Columns, ID_MAX, ONE_OF_MAX, Outcome, Party, Portion, Record, Ring, Sampling, Seen,
-    Unfolding, buffer, name_hash,
+    Batch, Column, Columns, ID_MAX, ONE_OF_MAX, Outcome, Party, Portion, Record, Ring, Rows, Sampling, Seen,
+    Unfolding, name_hash,
 };
 use proptest::prelude::*;
 use proptest::{collection::vec, option};
@@ -56,7 +56,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let flags = (any::<bool>(), any::<bool>());
     let push =
-        ((0u32..4, 0u32..4, option::of(0u32..4)), (any::<Option<i64>>(), any::<Option<i64>>(), 0..3i64));
+        ((0u32..4, 0u32..4, option::of(0u32..4)), (any::<Option<i64>>(), any::<Option<i64>>(), 0..4i64));
     prop_oneof![
         1 => (0u32..4, 0u8..3).prop_map(|(id, name)| Step::Topic(id, name)),
         1 => (0u32..4, 0u8..3).prop_map(|(id, name)| Step::Publisher(id, name)),
@@ -131,7 +131,7 @@ proptest! {
         let mut ring = Ring::new(capacity, 1).unwrap();
         let mut columns = Columns::new(capacity).unwrap();
         let mut unfolding = Unfolding::new("run", "node", 3);
-        let (mut known, mut spare) = (Known::default(), Vec::new());
+        let (mut known, mut spare) = (Known::default(), Rows::default());
         for (number, step) in steps.into_iter().chain([Step::Swap]).enumerate() {
             match step {
                 Step::Topic(id, name) => {
@@ -159,7 +159,9 @@ proptest! {
                         subscription: subscription.map(SubscriptionId),
                         t_selected_ns: times.0,
                         t_egress_ns: times.1,
-                        min_sep_ns: times.2,
+                        // Sent as intended, or not; with a separation, or without.
+                        t_intended_ns: 9 + times.2 % 2,
+                        min_sep_ns: times.2 / 2,
                         is_promised: flags.0,
                         is_received: flags.1,
                         ..seen(number as u64)
@@ -174,7 +176,7 @@ proptest! {
                     let (found, expected) = (unfolding.batch(&mut portion), columns.drain());
                     prop_assert_eq!(rows(&found), rows(&expected));
                     prop_assert_eq!((found.dropped, found.skipped), (expected.dropped, 0));
-                    spare = portion.into_buffer();
+                    spare = portion.into_rows();
                 }
             }
         }
@@ -193,7 +195,7 @@ proptest! {
             rings[1].push(&Seen { publisher: ClientId(7), ..seen(sequence) });
         }
         let [first, second] = rings.map(|mut ring| {
-            let batch = Unfolding::new("r", "n", 0).batch(&mut ring.swap(Vec::new()));
+            let batch = Unfolding::new("r", "n", 0).batch(&mut ring.swap(Rows::default()));
             assert_eq!(batch.rows as u64 + batch.skipped, 20_000);
             let column = batch.columns.iter().find(|(column, _)| *column == "sequence").unwrap();
             let Column::Int64(sequences) = &column.1 else { panic!() };
@@ -212,7 +214,7 @@ fn rows_that_went_out_of_use_are_used_again_after_the_next_swap() {
     for n in 0..1_000 {
         ring.name_topic(0, &format!("topic {n}")).unwrap();
         ring.push(&seen(n));
-        let batch = unfolding.batch(&mut ring.swap(Vec::new()));
+        let batch = unfolding.batch(&mut ring.swap(Rows::default()));
         let Column::Name { names, .. } = &batch.columns[3].1 else { panic!() };
         assert_eq!(names.iter().map(ToString::to_string).collect::<Vec<_>>(), [format!("topic {n}")]);
     }
@@ -220,7 +222,7 @@ fn rows_that_went_out_of_use_are_used_again_after_the_next_swap() {
 
 /// Names that the next portion tells of.
 fn told(ring: &mut Ring) -> usize {
-    let text = format!("{:?}", ring.swap(Vec::new()));
+    let text = format!("{:?}", ring.swap(Rows::default()));
     text.matches("name ").count()
 }
 
@@ -258,7 +260,7 @@ fn messages_of_the_bus_itself_leave_no_record() {
     assert!(kept(2, 0) && kept(2, 1) && kept(3, 0) && kept(9, 9));
     ring.name_topic(0, "ward/4").unwrap();
     ring.name_publisher(1, "doctor").unwrap();
-    let batch = Unfolding::new("r", "n", 0).batch(&mut ring.swap(Vec::new()));
+    let batch = Unfolding::new("r", "n", 0).batch(&mut ring.swap(Rows::default()));
     assert_eq!((batch.rows, batch.dropped, batch.skipped), (5, 0, 0));
     ring.push(&seen(1));
     ring.push(&Seen { topic: TopicId(1), publisher: ClientId(1), ..seen(2) });
@@ -269,24 +271,23 @@ fn messages_of_the_bus_itself_leave_no_record() {
 fn a_full_ring_counts_what_it_refuses_and_goes_on_after_a_swap() {
     let mut ring = Ring::new(2, 1).unwrap();
     (0..5).for_each(|n| ring.push(&seen(n)));
-    let mut portion = ring.swap(buffer(2).unwrap());
+    let mut portion = ring.swap(Rows::new(2).unwrap());
     let batch = Unfolding::new("r", "n", 0).batch(&mut portion);
     assert_eq!((batch.rows, batch.dropped), (2, 3));
     ring.push(&seen(5));
     assert_eq!((ring.len(), ring.capacity(), ring.is_empty()), (1, 2, false));
-    assert_eq!(Unfolding::new("r", "n", 0).batch(&mut ring.swap(Vec::new())).dropped, 0);
+    assert_eq!(Unfolding::new("r", "n", 0).batch(&mut ring.swap(Rows::default())).dropped, 0);
 }
 
 #[test]
 fn a_buffer_is_used_again_as_it_is() {
     let mut ring = Ring::new(100, 1).unwrap();
-    let spare = buffer(100).unwrap();
-    let address = spare.as_ptr();
+    let spare = Rows::new(123).unwrap();
     ring.push(&seen(0));
     let first = ring.swap(spare);
     ring.push(&seen(1));
-    let used = ring.swap(Portion::into_buffer(first)).into_buffer();
-    assert_eq!(used.as_ptr(), address);
+    let used = ring.swap(Portion::into_rows(first)).into_rows();
+    assert_eq!(used.capacity(), 123);
 }
 
 #[test]

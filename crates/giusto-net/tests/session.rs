@@ -7,7 +7,7 @@ use giusto_core::frame::{
     Credit, Data, DataHeader, Decoded, Decoder, Failure, Frame, Hello, LIMIT_BYTES, Probe, VERSION,
 };
 use giusto_core::matching::Filter;
-use giusto_core::record::{Column, Party, Unfolding};
+use giusto_core::record::{Column, Party, Rows, Unfolding};
 use giusto_net::session::{Flow, Limits, Occasion, Overflow, Session, Taken, Watch};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -326,7 +326,7 @@ fn recorded(
     session: &mut Session,
     unfolding: &mut Unfolding,
 ) -> Vec<(String, String, Option<i64>, Option<i64>)> {
-    let batch = unfolding.batch(&mut session.swap_records(Vec::new()).unwrap());
+    let batch = unfolding.batch(&mut session.swap_records(Rows::default()).unwrap());
     let column = |name: &str| &batch.columns.iter().find(|(column, _)| *column == name).unwrap().1;
     let text = |name: &str, row| match column(name) {
         Column::Name { keys, names } => names[keys.value(row).unwrap() as usize].to_string(),
@@ -349,14 +349,12 @@ fn a_session_records_what_comes_for_each_subscription_under_the_run_of_its_broke
     let mut session = Session::default();
     session.record(10, 1).unwrap();
     session.begin();
-    assert_eq!(
-        session.identify("first", "nurse").unwrap().map(|portion| portion.into_buffer().len()),
-        Some(0)
-    );
+    let mut unfolding = Unfolding::new("", "", 1);
+    let mut nothing = session.identify("first", "nurse").unwrap().unwrap();
+    assert_eq!(unfolding.batch(&mut nothing).rows, 0);
     let all = session.open_inbox("#", None, Limits::default(), Watch::default()).unwrap();
     session.open_inbox("a", None, Limits::default(), Watch::default()).unwrap();
     session.describe(all, Party { number: Some(7), ..Party::named("") }).unwrap();
-    let mut unfolding = Unfolding::new("", "", 1);
     feed(&mut session, &[hello(), topic(1, "a"), source(1, "me"), message(1, 0, b"x")].concat());
     let what = "a of me for nurse".to_owned();
     let of = |run: &str, number| (run.to_owned(), what.clone(), number, Some(100));
@@ -372,5 +370,5 @@ fn a_session_records_what_comes_for_each_subscription_under_the_run_of_its_broke
 fn a_session_that_does_not_record_has_nothing_to_hand_over() {
     let mut session = open();
     assert!(session.identify("run", "nurse").unwrap().is_none());
-    assert!(session.swap_records(Vec::new()).is_none());
+    assert!(session.swap_records(Rows::default()).is_none());
 }

@@ -236,8 +236,8 @@ impl Connection {
     fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let Some(drain) = &self.shared.drain else { return Ok(None) };
         let batch = py.detach(|| {
-            let (buffer, portions) = (drain.buffer(), drain.portions());
-            self.shared.net.with(|session| portions.put_down(session.swap_records(buffer)));
+            let (rows, portions) = (drain.rows(), drain.portions());
+            self.shared.net.with(|session| portions.put_down(session.swap_records(rows)));
             drain.batch()
         });
         batch.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))

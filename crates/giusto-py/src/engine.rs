@@ -262,7 +262,7 @@ impl PyEngine {
     /// The records since the last drain; None if none are kept.
     fn drain_records(&mut self) -> PyResult<Option<Batch>> {
         let Some(drain) = &self.drain else { return Ok(None) };
-        drain.portions().put_down(self.core.swap_records(drain.buffer()));
+        drain.portions().put_down(self.core.swap_records(drain.rows()));
         drain.batch().map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 }

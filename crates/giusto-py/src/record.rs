@@ -2,6 +2,7 @@
 
 mod batch;
 mod drain;
+mod parquet;
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -22,7 +23,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RECORD_VERSION", VERSION)?;
     module.add("OUTCOMES", Outcome::ALL.map(Outcome::name).to_vec())?;
     module.add_class::<Columns>()?;
-    module.add_class::<Batch>()
+    module.add_class::<Batch>()?;
+    module.add_class::<parquet::RecordEncoder>()
 }
 
 /// A bounded store of records.

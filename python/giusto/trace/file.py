@@ -6,60 +6,46 @@ processor that the broker needs, and find little. Statistics of the instants let
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from giusto import _core
 from giusto.record import VERSION, VERSION_KEY, schema
 from giusto.trace.layout import METADATA_KEY, FileFacts
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-_RISING = (
-    "sequence",
-    "t_intended_ns",
-    "t_sent_ns",
-    "t_ingress_ns",
-    "t_selected_ns",
-    "t_egress_ns",
-    "t_received_ns",
-)
+_ARROW_KEY = "ARROW:schema"
+"""Where Arrow looks for types that Parquet does not know, such as dictionaries."""
 
 
 class RecordFile:
     """A file of records that grows by row groups; it has what it says of itself when it is closed."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow.parquet as pq
-
         self.path = path
         self.rows = 0
-        self.first_ns: int | None = None
-        self.last_ns: int | None = None
+        self._encoder = _core.RecordEncoder()
         self._sink = path.open("wb", buffering=0)
-        try:
-            self._writer = pq.ParquetWriter(
-                self._sink,
-                schema(),
-                use_dictionary=[name for name in schema().names if name not in _RISING],
-                column_encoding=dict.fromkeys(_RISING, "DELTA_BINARY_PACKED"),
-                compression="none",
-                write_statistics=["t_sent_ns", "t_ingress_ns"],
-            )
-        except BaseException:
-            self._sink.close()
-            path.unlink(missing_ok=True)
-            raise
 
-    def add(self, rows: pa.Table) -> None:
+    def add(self, batches: Sequence[_core.Batch]) -> None:
         """Write a row group; raises `OSError` if the disk takes it not."""
-        import pyarrow.compute as pc
+        self._write(self._encoder.group(list(batches)))
+        self.rows = self._encoder.rows
 
-        self._writer.write_table(rows, row_group_size=rows.num_rows)
-        self.rows += rows.num_rows
-        span = pc.min_max(rows["t_ingress_ns"]).as_py()
-        self.first_ns = min(filter(_is_known, (self.first_ns, span["min"])), default=None)
-        self.last_ns = max(filter(_is_known, (self.last_ns, span["max"])), default=None)
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self._sink.write(left) :]
+
+    @property
+    def first_ns(self) -> int | None:
+        """When the first record came in."""
+        return None if self._encoder.span is None else self._encoder.span[0]
+
+    @property
+    def last_ns(self) -> int | None:
+        """When the last record came in."""
+        return None if self._encoder.span is None else self._encoder.span[1]
 
     @property
     def bytes(self) -> int:
@@ -68,22 +54,16 @@ class RecordFile:
 
     def close(self, facts: FileFacts) -> None:
         """End the file; it is complete then, but perhaps not on the disk."""
-        said = {METADATA_KEY: facts.to_metadata(), VERSION_KEY: str(VERSION).encode()}
+        said = [
+            (_ARROW_KEY, base64.b64encode(schema().serialize()).decode()),
+            (VERSION_KEY.decode(), str(VERSION)),
+            (METADATA_KEY.decode(), facts.to_metadata().decode()),
+        ]
         try:
-            self._writer.add_key_value_metadata(said)
-            self._writer.close()
+            self._write(self._encoder.end(said))
         finally:
             self._sink.close()
 
     def abandon(self) -> None:
         """Leave it as it is: it will never be complete."""
-        try:
-            self._writer.close()
-        except OSError:
-            pass  # The disk that did not take the records does not take their end either.
-        finally:
-            self._sink.close()
-
-
-def _is_known(value: int | None) -> bool:
-    return value is not None
+        self._sink.close()

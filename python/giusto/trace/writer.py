@@ -16,7 +16,6 @@ from typing import Any
 
 from giusto import _core
 from giusto.errors import InvalidInput, NotInstalled
-from giusto.record import to_table
 from giusto.trace.clock import wall_offset_ns
 from giusto.trace.file import RecordFile
 from giusto.trace.layout import FileFacts
@@ -153,7 +152,7 @@ class TraceWriter:
             if self._file is None:
                 self._sequence, path = self._shelf.next_file()
                 self._file = RecordFile(path)
-            self._file.add(to_table(batches))
+            self._file.add(batches)
         except Exception as error:
             self._give_up(rows, error)
 

@@ -9,7 +9,7 @@
 
 use crate::effort::Effort;
 use crate::engine::forward::Quantum;
-use crate::engine::{Config, Engine};
+use crate::engine::{Config, Delivery, Engine};
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::{self, InputStage};
@@ -216,10 +216,10 @@ impl Engine {
         self.tables.topics.get(topic.0).map_or(&[], |topic| &topic.flows)
     }
 
-    /// The token of the guarded message that `client`'s link carries next; `None` when none waits for it.
+    /// The guarded message that `client`'s link carries next; `None` when none waits for it.
     #[inline]
-    pub fn take_guarded(&mut self, now: Nanos, client: ClientId) -> Option<u32> {
-        self.take_from(now, client, |entry, now, lost| entry.guarded.as_mut()?.pop(now, lost))
+    pub fn carry_guarded(&mut self, now: Nanos, client: ClientId) -> Option<(u32, Delivery<'_>)> {
+        self.carry_from(now, client, |entry, now, lost| entry.guarded.as_mut()?.pop(now, lost))
     }
 
     /// Guarded messages that wait for a client.

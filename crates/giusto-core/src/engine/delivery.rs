@@ -2,7 +2,7 @@
 
 use crate::engine::class::Class;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
-use crate::store::MessageId;
+use crate::store::{Message, MessageId};
 
 /// A message on its way to one client, as the driver of a link sees it.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +62,21 @@ pub(super) struct Waiting {
     /// The queue that it waits in.
     pub(super) class: Class,
     pub(super) subscriptions: Matched,
+}
+
+impl Waiting {
+    /// The same as the driver of a link sees it.
+    #[inline]
+    pub(super) fn as_delivery<'a>(&'a self, message: &Message, frame: &'a [u8]) -> Delivery<'a> {
+        Delivery {
+            frame,
+            topic: self.topic,
+            source: self.source,
+            behind: self.class == Class::Draining,
+            ingress_ns: message.ingress_ns,
+            subscriptions: self.subscriptions.as_slice(),
+        }
+    }
 }
 
 /// Entries by token.

@@ -170,7 +170,7 @@ impl Engine {
             self.expire(topic, message);
             return Step::Expired;
         }
-        self.match_up(topic, message, source, has_attributes);
+        self.match_up(flow, message, has_attributes);
         let tokens = std::mem::take(&mut self.scratch.tokens);
         let mut moved = 0;
         if let Some(entry) = self.tables.topic_mut(topic) {
@@ -200,7 +200,8 @@ impl Engine {
     }
 
     /// Makes one delivery per client that subscribed to the message; their tokens are in the scratch.
-    fn match_up(&mut self, topic: TopicId, message: MessageId, source: ClientId, has_attributes: bool) {
+    fn match_up(&mut self, flow: FlowId, message: MessageId, has_attributes: bool) {
+        let (topic, source) = (self.queues.topic(flow), self.queues.client(flow));
         self.scratch.tokens.clear();
         self.tables.step += 1;
         let attributes =
@@ -208,7 +209,8 @@ impl Engine {
         if self.matcher.matching(topic, attributes, &mut self.scratch.matched).is_err() {
             return;
         }
-        let min_sep_ns = if self.records.is_some() { self.promised_ns(message) } else { 0 };
+        let flow = self.records.as_ref().and_then(|_| self.tables.flows.get(flow.0));
+        let min_sep_ns = flow.map_or(0, Flow::min_sep_ns);
         for &subscription in &self.scratch.matched {
             let Some(entry) = self.tables.subscriptions.get_mut(subscription.0) else { continue };
             let Some(client) = self.tables.clients.get_mut(entry.client.0) else { continue };
@@ -229,12 +231,6 @@ impl Engine {
                 self.scratch.tokens.push(token);
             }
         }
-    }
-
-    /// The separation that the publisher of a message has promised, 0 if none.
-    fn promised_ns(&self, message: MessageId) -> Nanos {
-        let flow = self.queues.store.message(message).flow;
-        self.tables.flows.get(flow.0).map_or(0, Flow::min_sep_ns)
     }
 
     /// Puts a delivery into its client's output queue.
@@ -296,40 +292,38 @@ impl Engine {
     /// waits for it.
     #[inline]
     pub fn take(&mut self, now: Nanos, client: ClientId) -> Option<u32> {
-        self.take_from(now, client, Client::pop)
+        self.carry(now, client).map(|(token, _)| token)
     }
 
-    /// The token of what `pop` takes out of the queues of `client`.
+    /// The same, and what it stands for.
     #[inline]
-    pub(super) fn take_from(
+    pub fn carry(&mut self, now: Nanos, client: ClientId) -> Option<(u32, Delivery<'_>)> {
+        self.carry_from(now, client, Client::pop)
+    }
+
+    /// What `pop` takes out of the queues of `client`.
+    #[inline]
+    pub(super) fn carry_from(
         &mut self,
         now: Nanos,
         client: ClientId,
         pop: impl Fn(&mut Client, Nanos, &mut Vec<Lost>) -> Option<Outgoing>,
-    ) -> Option<u32> {
+    ) -> Option<(u32, Delivery<'_>)> {
         let mut lost = std::mem::take(&mut self.scratch.lost);
         let entry = self.tables.clients.get_mut(client.0);
         let outgoing = entry.and_then(|entry| pop(entry, now, &mut lost));
         self.bury(&mut lost);
         self.scratch.lost = lost;
         let token = outgoing?.token;
-        self.record_delivery(token, Outcome::Delivered, Some(now));
-        Some(token)
+        Some((token, self.record_delivery(token, Outcome::Delivered, Some(now))?))
     }
 
     /// What a token stands for, until it is finished.
     #[inline]
     pub fn delivery(&self, token: u32) -> Option<Delivery<'_>> {
         let waiting = self.deliveries.get(token)?;
-        let frame = self.queues.store.frame(waiting.message);
-        Some(Delivery {
-            frame,
-            topic: waiting.topic,
-            source: waiting.source,
-            behind: waiting.class == Class::Draining,
-            ingress_ns: self.queues.store.message(waiting.message).ingress_ns,
-            subscriptions: waiting.subscriptions.as_slice(),
-        })
+        let message = self.queues.store.message(waiting.message);
+        Some(waiting.as_delivery(message, self.queues.store.frame(waiting.message)))
     }
 
     /// The link has carried the message: its memory can go.

@@ -30,7 +30,7 @@ use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::matching::{Errand, Matcher};
 use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
 use crate::queue::Queues;
-use crate::record::{Portion, Ring, Row};
+use crate::record::{Portion, Ring, Rows};
 
 pub use counters::Counters;
 pub use delivery::Delivery;
@@ -169,9 +169,9 @@ impl Engine {
         self.errands.reserve(count);
     }
 
-    /// What was recorded since the last time, if records are kept; the engine goes on with `buffer` (see [`Ring::swap`]).
-    pub fn swap_records(&mut self, buffer: Vec<Row>) -> Option<Portion> {
-        self.records.as_mut().map(|records| records.swap(buffer))
+    /// What was recorded since the last time, if records are kept; the engine goes on with `rows` (see [`Ring::swap`]).
+    pub fn swap_records(&mut self, rows: Rows) -> Option<Portion> {
+        self.records.as_mut().map(|records| records.swap(rows))
     }
 
     /// What has happened on one topic so far.

@@ -1,12 +1,13 @@
 //! Says what became of each message: in the counters always, in the records if they are kept.
 
 use crate::engine::class::Class;
-use crate::engine::delivery::Waiting;
+use crate::engine::delivery::{Delivery, Waiting};
 use crate::engine::forward::data;
 use crate::engine::losses::{Cause, Loss};
 use crate::engine::tables::Flow;
 use crate::engine::{Counters, Engine, has_passed};
-use crate::frame::Data;
+use crate::frame::data::HEADER_BYTES;
+use crate::frame::{Data, DataHeader};
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::output::{Lost, NO_DEADLINE_NS, Reason};
 use crate::record::{Outcome, Seen};
@@ -30,9 +31,9 @@ impl Engine {
         let flow = FlowId(data.header.stream);
         let cause = if outcome == Outcome::Policed { Cause::Policed } else { Cause::Overflow };
         self.note_loss(Loss { client, topic, flow: Some(flow), cause });
-        let seen = seen(now, self.min_sep_ns(flow), topic, client, data);
+        let seen = seen(now, self.min_sep_ns(flow), topic, client, &data.header);
         if let Some(records) = &mut self.records {
-            records.push(&Seen { outcome, ..seen });
+            records.push(&Seen { size_bytes: body_bytes(data), outcome, ..seen });
         }
     }
 
@@ -43,11 +44,12 @@ impl Engine {
         let entry = self.queues.store.message(message);
         let Some(data) = data(self.queues.store.frame(message)) else { return };
         let (client, flow) = (ClientId(data.header.source), Some(entry.flow));
-        let seen = seen(entry.ingress_ns, self.min_sep_ns(entry.flow), topic, client, &data);
-        let t_selected_ns = Some(entry.selected_ns);
+        let min_sep_ns = self.min_sep_ns(entry.flow);
+        let seen = seen(entry.ingress_ns, min_sep_ns, topic, client, &data.header);
+        let (t_selected_ns, size_bytes) = (Some(entry.selected_ns), body_bytes(&data));
         self.note_loss(Loss { client, topic, flow, cause: Cause::Expired });
         if let Some(records) = &mut self.records {
-            records.push(&Seen { t_selected_ns, outcome: Outcome::Expired, ..seen });
+            records.push(&Seen { t_selected_ns, size_bytes, outcome: Outcome::Expired, ..seen });
         }
     }
 
@@ -75,30 +77,33 @@ impl Engine {
         self.finish(token);
     }
 
-    /// Counts a delivery, and records it, once per subscription.
-    pub(super) fn record_delivery(&mut self, token: u32, outcome: Outcome, egress_ns: Option<Nanos>) {
-        let Some(waiting) = self.deliveries.get(token) else { return };
-        let Some(counters) = self.tables.topics.get_mut(waiting.topic.0).map(|topic| &mut topic.counters)
-        else {
-            return;
-        };
-        let with_terms = |subscription: &SubscriptionId| self.tables.subscriptions.get(subscription.0)?.terms;
-        let subscriptions = waiting.subscriptions.as_slice();
-        if self.records.is_none() && !subscriptions.iter().any(|id| with_terms(id).is_some()) {
-            subscriptions.iter().for_each(|_| counters.close(outcome));
-            return;
-        }
+    /// Counts a delivery, and records it, once per subscription; what it is, if it is there.
+    #[inline]
+    pub(super) fn record_delivery(
+        &mut self,
+        token: u32,
+        outcome: Outcome,
+        egress_ns: Option<Nanos>,
+    ) -> Option<Delivery<'_>> {
+        let waiting = self.deliveries.get(token)?;
         let message = self.queues.store.message(waiting.message);
-        let Some(data) = data(self.queues.store.frame(waiting.message)) else { return };
-        let source = ClientId(data.header.source);
+        let delivery = waiting.as_delivery(message, self.queues.store.frame(waiting.message));
+        let counters = &mut self.tables.topics.get_mut(waiting.topic.0)?.counters;
+        let with_terms = |subscription: &SubscriptionId| self.tables.subscriptions.get(subscription.0)?.terms;
+        if self.records.is_none() && !delivery.subscriptions.iter().any(|id| with_terms(id).is_some()) {
+            delivery.subscriptions.iter().for_each(|_| counters.close(outcome));
+            return Some(delivery);
+        }
+        let header = DataHeader::of_checked(delivery.frame.first_chunk()?);
         let seen = Seen {
             t_selected_ns: Some(message.selected_ns),
             t_egress_ns: egress_ns,
             // What has not come through the guarded class was promised nothing.
             is_promised: waiting.class == Class::Guarded,
-            ..seen(message.ingress_ns, waiting.min_sep_ns, waiting.topic, source, &data)
+            size_bytes: (delivery.frame.len() - HEADER_BYTES) as u32,
+            ..seen(message.ingress_ns, waiting.min_sep_ns, waiting.topic, waiting.source, &header)
         };
-        for subscription in subscriptions {
+        for subscription in delivery.subscriptions {
             let deadline_ns = with_terms(subscription).map(|terms| terms.deadline_ns);
             let span_ns = deadline_ns.filter(|&span| span != NO_DEADLINE_NS).unwrap_or(0);
             let is_late = egress_ns.is_some_and(|at_ns| has_passed(at_ns, seen.t_sent_ns, span_ns));
@@ -108,6 +113,7 @@ impl Engine {
                 records.push(&Seen { subscription: Some(*subscription), outcome, ..seen });
             }
         }
+        Some(delivery)
     }
 
     #[inline]
@@ -122,18 +128,23 @@ impl Engine {
     }
 }
 
+/// Bytes of attributes and payload.
+fn body_bytes(data: &Data<'_>) -> u32 {
+    (data.attributes.len() + data.payload.len()) as u32
+}
+
 /// What is known of a message when it comes in; a separation of 0 is none.
 #[inline]
-fn seen(now: Nanos, min_sep_ns: Nanos, topic: TopicId, client: ClientId, data: &Data<'_>) -> Seen {
+fn seen(now: Nanos, min_sep_ns: Nanos, topic: TopicId, client: ClientId, header: &DataHeader) -> Seen {
     Seen {
         topic,
         publisher: client,
         subscription: None,
-        sequence: data.header.sequence,
-        size_bytes: (data.attributes.len() + data.payload.len()) as u32,
-        priority: data.header.priority,
-        t_intended_ns: data.header.t_intended_ns,
-        t_sent_ns: data.header.t_sent_ns,
+        sequence: header.sequence,
+        size_bytes: 0,
+        priority: header.priority,
+        t_intended_ns: header.t_intended_ns,
+        t_sent_ns: header.t_sent_ns,
         t_ingress_ns: now,
         t_selected_ns: None,
         t_egress_ns: None,

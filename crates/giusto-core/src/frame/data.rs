@@ -82,16 +82,7 @@ impl DataHeader {
     /// Reads a header whose frame has `length` bytes; also returns the length of the attribute block.
     #[inline(always)]
     pub(crate) fn read(bytes: &[u8; HEADER_BYTES], length: u32) -> Result<(Self, usize), FrameError> {
-        let header = Self {
-            priority: bytes[PRIORITY],
-            flags: field!(bytes, FLAGS, u16),
-            stream: field!(bytes, STREAM, u32),
-            source: field!(bytes, SOURCE, u32),
-            sequence: field!(bytes, SEQUENCE, u64),
-            t_intended_ns: field!(bytes, T_INTENDED, i64),
-            t_sent_ns: field!(bytes, T_SENT, i64),
-            timeout_ns: field!(bytes, TIMEOUT, i64),
-        };
+        let header = Self::of_checked(bytes);
         let attributes_bytes = field!(bytes, ATTRIBUTES, u32);
         let room = length.saturating_sub(HEADER_BYTES as u32);
         let reserved = field!(bytes, RESERVED, u32);
@@ -104,6 +95,21 @@ impl DataHeader {
             Ok((header, attributes_bytes as usize))
         } else {
             Err(header.refuse(attributes_bytes, room))
+        }
+    }
+
+    /// The header of a frame that was checked when it came in.
+    #[inline(always)]
+    pub(crate) fn of_checked(bytes: &[u8; HEADER_BYTES]) -> Self {
+        Self {
+            priority: bytes[PRIORITY],
+            flags: field!(bytes, FLAGS, u16),
+            stream: field!(bytes, STREAM, u32),
+            source: field!(bytes, SOURCE, u32),
+            sequence: field!(bytes, SEQUENCE, u64),
+            t_intended_ns: field!(bytes, T_INTENDED, i64),
+            t_sent_ns: field!(bytes, T_SENT, i64),
+            timeout_ns: field!(bytes, TIMEOUT, i64),
         }
     }
 

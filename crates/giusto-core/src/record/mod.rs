@@ -11,6 +11,7 @@ mod names;
 mod own;
 mod ring;
 mod roster;
+mod row;
 mod sampling;
 mod unfold;
 
@@ -18,7 +19,8 @@ pub use batch::{Batch, Column};
 pub use column::Optional;
 pub use columns::{CAPACITY_MAX, Columns};
 pub use names::{ID_MAX, Names};
-pub use ring::{Party, Portion, Ring, Row, Seen, buffer};
+pub use ring::{Party, Portion, Ring, Seen};
+pub use row::Rows;
 pub use sampling::{ONE_OF_MAX, Sampling, name_hash};
 pub use unfold::Unfolding;
 

@@ -7,39 +7,12 @@ use std::sync::Arc;
 
 use super::own::Own;
 use super::roster::{NO_ROW, Roster};
+use super::row::{PLANNED, PROMISED, Plan, RECEIVED, Row, Rows, SELECTED, SENT_ON};
 use super::sampling::{Sampling, name_hash};
 use super::{CAPACITY_MAX, Outcome};
 use crate::error::Invalid;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::output::{NO_DEADLINE_NS, Terms};
-
-/// The input stage has chosen it.
-pub(super) const SELECTED: u8 = 1;
-/// It has gone out.
-pub(super) const SENT_ON: u8 = 2;
-/// The bound of its subscription holds for it.
-pub(super) const PROMISED: u8 = 4;
-/// It came in at the subscriber itself.
-pub(super) const RECEIVED: u8 = 8;
-
-/// A delivery as it is kept until it is drained.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Row {
-    pub(super) sequence: u64,
-    pub(super) t_intended_ns: Nanos,
-    pub(super) t_sent_ns: Nanos,
-    pub(super) t_ingress_ns: Nanos,
-    pub(super) t_selected_ns: Nanos,
-    pub(super) t_egress_ns: Nanos,
-    pub(super) min_sep_ns: Nanos,
-    pub(super) topic: u32,
-    pub(super) publisher: u32,
-    pub(super) party: u32,
-    pub(super) size_bytes: u32,
-    pub(super) priority: u8,
-    pub(super) outcome: u8,
-    pub(super) marks: u8,
-}
 
 /// A delivery as whoever forwards it sees it.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +85,7 @@ impl Party {
 /// What was handed over at once: rows, and what numbers stand for since the portion before.
 #[derive(Debug, Default)]
 pub struct Portion {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Rows,
     pub(super) topics: Vec<(u32, Arc<str>)>,
     pub(super) publishers: Vec<(u32, Arc<str>)>,
     pub(super) parties: Vec<(u32, Party)>,
@@ -123,8 +96,8 @@ pub struct Portion {
 }
 
 impl Portion {
-    /// The buffer of the rows, empty, to be brought to a later drain.
-    pub fn into_buffer(mut self) -> Vec<Row> {
+    /// The memory of the rows, empty, to be brought to a later drain.
+    pub fn into_rows(mut self) -> Rows {
         self.rows.clear();
         self.rows
     }
@@ -134,7 +107,7 @@ impl Portion {
 #[derive(Clone, Debug)]
 pub struct Ring {
     capacity: usize,
-    rows: Vec<Row>,
+    kept: Rows,
     sampling: Sampling,
     place: Option<(Arc<str>, Arc<str>)>,
     dropped: u64,
@@ -149,16 +122,6 @@ pub struct Ring {
     hashes: Vec<u64>,
 }
 
-/// An empty buffer for `capacity` rows, each page of which has been touched; none if the machine has no room for it.
-pub fn buffer(capacity: usize) -> Option<Vec<Row>> {
-    let mut rows = Vec::new();
-    rows.try_reserve_exact(capacity).ok()?;
-    // Not zero throughout, so that it is written.
-    rows.resize(capacity, Row { topic: NO_ROW, ..Row::default() });
-    rows.clear();
-    Some(rows)
-}
-
 impl Ring {
     /// Room for `capacity` rows, taken from the machine at once. Of the messages one in `one_of` is kept.
     pub fn new(capacity: usize, one_of: u32) -> Result<Self, Invalid> {
@@ -169,7 +132,7 @@ impl Ring {
             || Invalid::new("capacity", capacity, "fewer records: the machine has no room for so many");
         Ok(Self {
             capacity,
-            rows: buffer(capacity).ok_or_else(no_room)?,
+            kept: Rows::new(capacity).ok_or_else(no_room)?,
             sampling: Sampling::new(one_of)?,
             place: None,
             dropped: 0,
@@ -185,7 +148,7 @@ impl Ring {
 
     /// Rows so far, handed over or not.
     fn records(&self) -> u64 {
-        self.handed_over + self.rows.len() as u64
+        self.handed_over + self.kept.rows.len() as u64
     }
 
     /// From now on the topic `id` is called `name`.
@@ -221,7 +184,7 @@ impl Ring {
     }
 
     /// Keeps what was seen, unless it is of the bus itself or not among the sampled messages; counts it if there is no room.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, seen: &Seen) {
         if self.own.has(seen.topic, seen.publisher) {
             return;
@@ -231,18 +194,20 @@ impl Ring {
             self.skipped += 1;
             return;
         }
-        if self.rows.len() == self.capacity {
+        if self.kept.rows.len() >= self.capacity {
             self.dropped += 1;
             return;
         }
-        self.rows.push(Row {
+        let is_planned = seen.t_intended_ns != seen.t_sent_ns || seen.min_sep_ns > 0;
+        if is_planned {
+            self.kept.plans.push(Plan { t_intended_ns: seen.t_intended_ns, min_sep_ns: seen.min_sep_ns });
+        }
+        self.kept.rows.push(Row {
             sequence: seen.sequence,
-            t_intended_ns: seen.t_intended_ns,
             t_sent_ns: seen.t_sent_ns,
             t_ingress_ns: seen.t_ingress_ns,
             t_selected_ns: seen.t_selected_ns.unwrap_or(0),
             t_egress_ns: seen.t_egress_ns.unwrap_or(0),
-            min_sep_ns: seen.min_sep_ns,
             topic: self.topics.row(seen.topic.0),
             publisher,
             party: seen.subscription.map_or(NO_ROW, |subscription| self.parties.row(subscription.0)),
@@ -252,23 +217,26 @@ impl Ring {
             marks: mark(seen.t_selected_ns.is_some(), SELECTED)
                 | mark(seen.t_egress_ns.is_some(), SENT_ON)
                 | mark(seen.is_promised, PROMISED)
-                | mark(seen.is_received, RECEIVED),
+                | mark(seen.is_received, RECEIVED)
+                | mark(is_planned, PLANNED),
         });
     }
 
+    #[cold]
+    #[inline(never)]
     fn is_sampled(&self, publisher: u32, sequence: u64) -> bool {
         self.sampling.keeps(self.hashes.get(publisher as usize).copied().unwrap_or(0), sequence)
     }
 
-    /// Hands over what was kept since the last time, and goes on with `buffer` if there is room enough in it.
-    pub fn swap(&mut self, mut buffer: Vec<Row>) -> Portion {
-        buffer.clear();
-        if buffer.capacity() < self.capacity {
-            buffer = Vec::with_capacity(self.capacity);
+    /// Hands over what was kept since the last time, and goes on with `rows` if there is room enough in it.
+    pub fn swap(&mut self, mut rows: Rows) -> Portion {
+        rows.clear();
+        if rows.capacity() < self.capacity {
+            rows = Rows { rows: Vec::with_capacity(self.capacity), plans: Vec::new() };
         }
-        self.handed_over += self.rows.len() as u64;
+        self.handed_over += self.kept.rows.len() as u64;
         Portion {
-            rows: std::mem::replace(&mut self.rows, buffer),
+            rows: std::mem::replace(&mut self.kept, rows),
             topics: self.topics.take_news(),
             publishers: self.publishers.take_news(),
             parties: self.parties.take_news(),
@@ -280,12 +248,12 @@ impl Ring {
 
     /// Rows kept since the last time.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.kept.rows.len()
     }
 
     /// Whether there is nothing to hand over.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.kept.rows.is_empty()
     }
 
     /// Rows that it can keep between two drains.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::batch::{Batch, Column};
 use super::column::Optional;
-use super::ring::{PROMISED, Party, Portion, RECEIVED, Row, SELECTED, SENT_ON};
+use super::ring::{Party, Portion};
 use super::roster::NO_ROW;
+use super::row::{PLANNED, PROMISED, Plan, RECEIVED, Row, Rows, SELECTED, SENT_ON};
 use crate::id::Nanos;
 
 /// Rows that go into all columns before the next ones do: they stay in the processor's cache meanwhile.
@@ -45,24 +46,28 @@ impl Unfolding {
         learn(&mut self.publishers, &mut portion.publishers, &"".into());
         learn(&mut self.parties, &mut portion.parties, &Party::named(""));
         let columns = self.columns(&portion.rows);
-        Batch { columns, rows: portion.rows.len(), dropped: portion.dropped, skipped: portion.skipped }
+        Batch { columns, rows: portion.rows.rows.len(), dropped: portion.dropped, skipped: portion.skipped }
     }
 
     /// In the order of the schema.
-    fn columns(&self, rows: &[Row]) -> Vec<(&'static str, Column)> {
-        let mut parts = self.parts(rows.len());
-        for some in rows.chunks(AT_ONCE) {
+    fn columns(&self, rows: &Rows) -> Vec<(&'static str, Column)> {
+        let mut parts = self.parts(rows);
+        for some in rows.rows.chunks(AT_ONCE) {
             parts.iter_mut().for_each(|(_, part)| part.extend(some));
         }
         parts.into_iter().map(|(name, part)| (name, part.finish())).collect()
     }
 
-    fn parts(&self, count: usize) -> Vec<(&'static str, Box<dyn Part + '_>)> {
+    fn parts<'a>(&'a self, rows: &'a Rows) -> Vec<(&'static str, Box<dyn Part + 'a>)> {
+        let count = rows.rows.len();
         let party = |row: &Row| self.parties.get(row.party as usize);
         let worth = move |row: &Row| party(row).and_then(|party| party.worth);
         let bound = move |row: &Row| {
             party(row).filter(|_| row.marks & PROMISED != 0).and_then(|party| party.bound_ns)
         };
+        let (mut intended, mut separated) = (plans(rows), plans(rows));
+        let intended = move |row: &Row| Some(intended(row).map_or(row.t_sent_ns, |plan| plan.t_intended_ns));
+        let separated = move |row: &Row| Some(separated(row)?.min_sep_ns).filter(|&span| span > 0);
         let marked = |row: &Row, mark: u8, at_ns: Nanos| (row.marks & mark != 0).then_some(at_ns);
         vec![
             ("run", names(count, |_| 0, |_| Some(&self.run))),
@@ -74,14 +79,14 @@ impl Unfolding {
             ("sequence", plain(count, |row| row.sequence as i64, Column::Int64)),
             ("size_bytes", plain(count, |row| row.size_bytes.into(), Column::Int64)),
             ("priority", plain(count, |row| row.priority as i8, Column::Int8)),
-            ("t_intended_ns", optional(count, |row| Some(row.t_intended_ns))),
+            ("t_intended_ns", optional(count, intended)),
             ("t_sent_ns", plain(count, |row| row.t_sent_ns, Column::Int64)),
             ("t_ingress_ns", plain(count, |row| row.t_ingress_ns, Column::Int64)),
             ("t_selected_ns", optional(count, move |row| marked(row, SELECTED, row.t_selected_ns))),
             ("t_egress_ns", optional(count, move |row| marked(row, SENT_ON, row.t_egress_ns))),
             ("t_received_ns", optional(count, move |row| marked(row, RECEIVED, row.t_ingress_ns))),
             ("clock_error_ns", plain(count, |_| 0, Column::Int64)),
-            ("min_sep_ns", optional(count, |row| (row.min_sep_ns > 0).then_some(row.min_sep_ns))),
+            ("min_sep_ns", optional(count, separated)),
             ("deadline_ns", optional(count, move |row| party(row)?.deadline_ns)),
             ("bound_ns", optional(count, bound)),
             ("price", amount(count, move |row| Some(worth(row)?.0))),
@@ -90,6 +95,12 @@ impl Unfolding {
             ("subscription", optional(count, move |row| Some(party(row)?.number?.into()))),
         ]
     }
+}
+
+/// The plan of each row that it is asked for, in the order of the rows.
+fn plans(rows: &Rows) -> impl FnMut(&Row) -> Option<Plan> {
+    let mut plans = rows.plans.iter();
+    move |row| (row.marks & PLANNED != 0).then(|| plans.next().copied())?
 }
 
 /// A column that is being filled.
@@ -133,17 +144,17 @@ fn learn<T: Clone>(known: &mut Vec<T>, news: &mut Vec<(u32, T)>, nothing: &T) {
 
 fn plain<'a, T: 'a>(
     count: usize,
-    of: impl Fn(&Row) -> T + 'a,
+    of: impl FnMut(&Row) -> T + 'a,
     column: fn(Vec<T>) -> Column,
 ) -> Box<dyn Part + 'a> {
     Box::new(Filling { values: Vec::with_capacity(count), of, column })
 }
 
-fn optional<'a>(count: usize, of: impl Fn(&Row) -> Option<Nanos> + 'a) -> Box<dyn Part + 'a> {
+fn optional<'a>(count: usize, of: impl FnMut(&Row) -> Option<Nanos> + 'a) -> Box<dyn Part + 'a> {
     Box::new(Filling { values: Optional::with_capacity(count), of, column: Column::OptionalInt64 })
 }
 
-fn amount<'a>(count: usize, of: impl Fn(&Row) -> Option<f64> + 'a) -> Box<dyn Part + 'a> {
+fn amount<'a>(count: usize, of: impl FnMut(&Row) -> Option<f64> + 'a) -> Box<dyn Part + 'a> {
     Box::new(Filling { values: Optional::with_capacity(count), of, column: Column::OptionalFloat64 })
 }
 

@@ -10,7 +10,7 @@ use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use giusto_core::input::Share;
 use giusto_core::matching::Filter;
 use giusto_core::queue::CAPACITY_MAX;
-use giusto_core::record::{Portion, Row};
+use giusto_core::record::{Portion, Rows};
 
 use super::conn::{ConnId, DatagramPeer};
 use super::{Hub, State, code};
@@ -223,9 +223,9 @@ impl Hub {
         self.engine.views()
     }
 
-    /// What was recorded since the last time, if records are kept; the engine goes on with `buffer`.
-    pub fn swap_records(&mut self, buffer: Vec<Row>) -> Option<Portion> {
-        self.engine.swap_records(buffer)
+    /// What was recorded since the last time, if records are kept; the engine goes on with `rows`.
+    pub fn swap_records(&mut self, rows: Rows) -> Option<Portion> {
+        self.engine.swap_records(rows)
     }
 
     /// What one call may do while something is promised.

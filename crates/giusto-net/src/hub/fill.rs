@@ -41,10 +41,10 @@ pub enum Traffic {
 
 impl Traffic {
     #[inline]
-    fn take(self, engine: &mut Engine, now: Nanos, client: ClientId) -> Option<u32> {
+    fn carry(self, engine: &mut Engine, now: Nanos, client: ClientId) -> Option<(u32, Delivery<'_>)> {
         match self {
-            Self::All => engine.take(now, client),
-            Self::Guarded => engine.take_guarded(now, client),
+            Self::All => engine.carry(now, client),
+            Self::Guarded => engine.carry_guarded(now, client),
         }
     }
 }
@@ -166,11 +166,9 @@ impl Hub {
     /// Appends the next message; none if there is none.
     #[inline]
     fn fill_one(&mut self, now: Nanos, client: ClientId, traffic: Traffic, out: &mut Vec<u8>) -> Option<()> {
-        let token = traffic.take(&mut self.engine, now, client)?;
-        if let Some(delivery) = self.engine.delivery(token) {
-            append(out, &delivery);
-            self.delays.record(delivery.topic, now - delivery.ingress_ns);
-        }
+        let (token, delivery) = traffic.carry(&mut self.engine, now, client)?;
+        append(out, &delivery);
+        self.delays.record(delivery.topic, now - delivery.ingress_ns);
         self.engine.finish(token);
         Some(())
     }
@@ -189,22 +187,20 @@ impl Hub {
         let mut spilled = false;
         out.append(&mut peer.held);
         while out.len() < limit && conn.outbox.len() < SPILL_BYTES_MAX {
-            let Some(token) = traffic.take(&mut self.engine, now, client) else { break };
-            if let Some(delivery) = self.engine.delivery(token) {
-                self.delays.record(delivery.topic, now - delivery.ingress_ns);
-                let bytes = delivery.frame.len();
-                if bytes > DATAGRAM_BYTES_MAX {
-                    let line = match traffic {
-                        Traffic::All => conn.outbox.bytes(),
-                        Traffic::Guarded => conn.outbox.names(),
-                    };
-                    append(line, &delivery);
-                    spilled = true;
-                } else if out.is_empty() || out.len() + bytes <= limit {
-                    append(out, &delivery);
-                } else {
-                    append(&mut peer.held, &delivery);
-                }
+            let Some((token, delivery)) = traffic.carry(&mut self.engine, now, client) else { break };
+            self.delays.record(delivery.topic, now - delivery.ingress_ns);
+            let bytes = delivery.frame.len();
+            if bytes > DATAGRAM_BYTES_MAX {
+                let line = match traffic {
+                    Traffic::All => conn.outbox.bytes(),
+                    Traffic::Guarded => conn.outbox.names(),
+                };
+                append(line, &delivery);
+                spilled = true;
+            } else if out.is_empty() || out.len() + bytes <= limit {
+                append(out, &delivery);
+            } else {
+                append(&mut peer.held, &delivery);
             }
             self.engine.finish(token);
             if !peer.held.is_empty() {

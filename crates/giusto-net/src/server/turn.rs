@@ -28,6 +28,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use giusto_core::id::Nanos;
+use giusto_core::record::Rows;
 use rustix::event::{Timespec, epoll};
 
 use super::ServerConfig;
@@ -183,7 +184,7 @@ impl Turner {
         }
         self.part(self.stop_ns.unwrap_or(0));
         self.mailbox.hand_over(self.hub.news());
-        self.mailbox.leave_records(self.hub.swap_records(Vec::new()));
+        self.mailbox.leave_records(self.hub.swap_records(Rows::default()));
     }
 
     /// One turn; true if there was nothing to do.

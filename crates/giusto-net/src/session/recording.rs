@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use giusto_core::error::Invalid;
 use giusto_core::frame::{DataHeader, PROMISED};
 use giusto_core::id::{ClientId, Nanos, SubscriptionId, TopicId};
-use giusto_core::record::{Outcome, Party, Portion, Ring, Row, Seen};
+use giusto_core::record::{Outcome, Party, Portion, Ring, Rows, Seen};
 
 use super::Session;
 
@@ -67,7 +67,7 @@ impl Session {
     /// The client has this name, and its broker is in this run. Returns what was recorded under another.
     pub fn identify(&mut self, run: &str, name: &str) -> Result<Option<Portion>, Invalid> {
         let Some(recording) = &mut self.recording else { return Ok(None) };
-        let before = recording.ring.swap(Vec::new());
+        let before = recording.ring.swap(Rows::default());
         recording.ring.place(run, name);
         recording.subscriber = name.to_owned();
         for (key, party) in recording.parties.clone() {
@@ -92,8 +92,8 @@ impl Session {
         }
     }
 
-    /// What was recorded since the last time, if records are kept; goes on with `buffer` (see [`Ring::swap`]).
-    pub fn swap_records(&mut self, buffer: Vec<Row>) -> Option<Portion> {
-        self.recording.as_mut().map(|recording| recording.ring.swap(buffer))
+    /// What was recorded since the last time, if records are kept; goes on with `rows` (see [`Ring::swap`]).
+    pub fn swap_records(&mut self, rows: Rows) -> Option<Portion> {
+        self.recording.as_mut().map(|recording| recording.ring.swap(rows))
     }
 }

@@ -408,8 +408,8 @@ impl PyDoor {
     /// The records since the last drain, also what was left when the data thread stopped; None if none are kept.
     fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let Some(drain) = &self.drain else { return Ok(None) };
-        let (buffer, portions) = (py.detach(|| drain.buffer()), drain.portions());
-        let swapped = self.ask(py, move |hub, _| portions.put_down(hub.swap_records(buffer)));
+        let (rows, portions) = (py.detach(|| drain.rows()), drain.portions());
+        let swapped = self.ask(py, move |hub, _| portions.put_down(hub.swap_records(rows)));
         match &self.place {
             Place::Thread(server) if server.is_over() => {
                 drain.portions().put_down(server.take_last_records());

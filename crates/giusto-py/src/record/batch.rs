@@ -39,6 +39,11 @@ impl Batch {
         let rows = StructArray::try_new_with_length(schema.fields().clone(), arrays, None, batch.rows)?;
         Ok(Self { schema, rows, dropped: batch.dropped, skipped: batch.skipped })
     }
+
+    /// The columns; their buffers are shared.
+    pub(super) fn rows(&self) -> StructArray {
+        self.rows.clone()
+    }
 }
 
 #[pymethods]
