@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from giusto.pipeline.fetching import Fetching
 
-FORMAT = 1
+FORMAT = 2
 STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
 # Spark leaves out files that are a week older than the newest, unless told otherwise.
 ANY_AGE = "36500d"
