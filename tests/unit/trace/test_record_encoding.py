@@ -84,6 +84,18 @@ def test_what_is_encoded_is_read_back_as_it_was(groups: list[list[list[dict[str,
     assert plain(read) == plain(to_table(batch for group in batches for batch in group)).combine_chunks()
 
 
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 300)), min_size=1, max_size=5))
+def test_runs_of_any_length_are_read_back_as_they_were(runs: list[tuple[int, int]]) -> None:
+    record = dict.fromkeys(("run", "node", "publisher", "sequence", "t_sent_ns", "t_ingress_ns"), 0)
+    records = [
+        {**record, "topic": kind, "size_bytes": kind, "price": float(kind), "outcome": "late"}
+        for kind, length in runs
+        for _ in range(length)
+    ]
+    batch = batch_of(records)
+    assert plain(pq.read_table(file_of([[batch]]))) == plain(to_table([batch]))
+
+
 def test_statistics_let_readers_skip_groups() -> None:
     record = dict.fromkeys(("run", "node", "topic", "publisher", "sequence", "size_bytes"), 0)
     batches = [

@@ -29,6 +29,13 @@ impl<T: Copy + Default> Optional<T> {
         Self { values: Vec::with_capacity(rows), valid: Vec::with_capacity(rows.div_ceil(8)), missing: 0 }
     }
 
+    /// So many rows of one value.
+    pub(super) fn all(value: T, rows: usize) -> Self {
+        let mut valid = vec![u8::MAX; rows / 8];
+        valid.extend((rows % 8 > 0).then(|| (1 << (rows % 8)) - 1));
+        Self { values: vec![value; rows], valid, missing: 0 }
+    }
+
     pub(super) fn try_reserve(&mut self, rows: usize) -> bool {
         self.values.try_reserve_exact(rows).is_ok() && self.valid.try_reserve_exact(rows.div_ceil(8)).is_ok()
     }
@@ -60,19 +67,21 @@ impl<T: Copy + Default> Extend<Option<T>> for Optional<T> {
             let Some(item) = items.next() else { return };
             self.push(item);
         }
-        let (mut byte, mut there, first) = (0u8, 0, self.values.len());
-        for item in items {
-            byte |= u8::from(item.is_some()) << (self.values.len() % 8);
-            there += usize::from(item.is_some());
-            self.values.push(item.unwrap_or_default());
-            if self.values.len() % 8 == 0 {
-                self.valid.push(std::mem::take(&mut byte));
+        // Eight at a time: one look for room, and one whole byte.
+        loop {
+            let (mut eight, mut byte, mut count) = ([T::default(); 8], 0u8, 0);
+            for (place, item) in eight.iter_mut().zip(&mut items) {
+                byte |= u8::from(item.is_some()) << count;
+                *place = item.unwrap_or_default();
+                count += 1;
+            }
+            self.values.extend_from_slice(&eight[..count]);
+            self.valid.extend((count > 0).then_some(byte));
+            self.missing += count - byte.count_ones() as usize;
+            if count < eight.len() {
+                return;
             }
         }
-        if self.values.len() % 8 != 0 {
-            self.valid.push(byte);
-        }
-        self.missing += self.values.len() - first - there;
     }
 }
 

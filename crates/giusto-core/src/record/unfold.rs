@@ -70,9 +70,9 @@ impl Unfolding {
         let separated = move |row: &Row| Some(separated(row)?.min_sep_ns).filter(|&span| span > 0);
         let marked = |row: &Row, mark: u8, at_ns: Nanos| (row.marks & mark != 0).then_some(at_ns);
         vec![
-            ("run", names(count, |_| 0, |_| Some(&self.run))),
-            ("node", names(count, |_| 0, |_| Some(&self.node))),
-            ("hop", plain(count, |_| i32::from(self.hop), Column::Int32)),
+            ("run", one_name(count, &self.run)),
+            ("node", one_name(count, &self.node)),
+            ("hop", whole(Column::Int32(vec![self.hop.into(); count]))),
             ("topic", names(count, |row| row.topic, |row| self.topics.get(row))),
             ("publisher", names(count, |row| row.publisher, |row| self.publishers.get(row))),
             ("subscriber", names(count, |row| row.party, |row| Some(&self.parties.get(row)?.subscriber))),
@@ -85,7 +85,7 @@ impl Unfolding {
             ("t_selected_ns", optional(count, move |row| marked(row, SELECTED, row.t_selected_ns))),
             ("t_egress_ns", optional(count, move |row| marked(row, SENT_ON, row.t_egress_ns))),
             ("t_received_ns", optional(count, move |row| marked(row, RECEIVED, row.t_ingress_ns))),
-            ("clock_error_ns", plain(count, |_| 0, Column::Int64)),
+            ("clock_error_ns", whole(Column::Int64(vec![0; count]))),
             ("min_sep_ns", optional(count, separated)),
             ("deadline_ns", optional(count, move |row| party(row)?.deadline_ns)),
             ("bound_ns", optional(count, bound)),
@@ -131,6 +131,17 @@ where
     }
 }
 
+/// A column that does not depend on the rows.
+struct Whole(Column);
+
+impl Part for Whole {
+    fn extend(&mut self, _: &[Row]) {}
+
+    fn finish(self: Box<Self>) -> Column {
+        self.0
+    }
+}
+
 /// Takes in what rows of a dictionary stand for from now on.
 fn learn<T: Clone>(known: &mut Vec<T>, news: &mut Vec<(u32, T)>, nothing: &T) {
     for (row, value) in news.drain(..) {
@@ -156,6 +167,16 @@ fn optional<'a>(count: usize, of: impl FnMut(&Row) -> Option<Nanos> + 'a) -> Box
 
 fn amount<'a>(count: usize, of: impl FnMut(&Row) -> Option<f64> + 'a) -> Box<dyn Part + 'a> {
     Box::new(Filling { values: Optional::with_capacity(count), of, column: Column::OptionalFloat64 })
+}
+
+fn whole<'a>(column: Column) -> Box<dyn Part + 'a> {
+    Box::new(Whole(column))
+}
+
+/// A column of one name; its dictionary is empty if the column is.
+fn one_name<'a>(count: usize, name: &Arc<str>) -> Box<dyn Part + 'a> {
+    let names = (count > 0).then(|| Arc::clone(name)).into_iter().collect();
+    whole(Column::Name { keys: Optional::all(0, count), names })
 }
 
 /// A column of names: its dictionary has those that are used, each once.

@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType};
 
 use super::delta::put_deltas;
 use super::dictionary::Dictionary;
-use super::runs::Runs;
+use super::runs::{Runs, each_run};
 use super::thrift::put_struct;
 
 const PLAIN: i32 = 0;
@@ -32,8 +32,12 @@ pub(super) struct Chunk {
     pub(super) span: Option<(i64, i64)>,
 }
 
-/// Makes a chunk of the arrays of one column, one after the other.
-pub(super) fn chunk(arrays: &[ArrayRef], is_nullable: bool, is_rising: bool) -> Result<Chunk, ArrowError> {
+/// Makes a chunk of the arrays of one column, one after the other; `rising` is memory for values that grow.
+pub(super) fn chunk(
+    arrays: &[ArrayRef],
+    is_nullable: bool,
+    rising: Option<&mut Vec<i64>>,
+) -> Result<Chunk, ArrowError> {
     let mut chunk = Chunk { rows: arrays.iter().map(|array| array.len()).sum(), ..Chunk::default() };
     let mut body = Vec::new();
     if is_nullable {
@@ -42,11 +46,11 @@ pub(super) fn chunk(arrays: &[ArrayRef], is_nullable: bool, is_rising: bool) -> 
     let is_empty = arrays.iter().all(|array| array.null_count() == array.len());
     let encoding = if is_empty {
         PLAIN
-    } else if is_rising {
-        let mut values = Vec::with_capacity(chunk.rows);
-        arrays.iter().for_each(|array| each::<Int64Type>(array.as_primitive(), |value| values.push(value)));
+    } else if let Some(values) = rising {
+        values.clear();
+        arrays.iter().for_each(|array| gather(array.as_primitive(), values));
         chunk.span = values.iter().copied().min().zip(values.iter().copied().max());
-        put_deltas(&mut body, &values);
+        put_deltas(&mut body, values);
         DELTA_BINARY_PACKED
     } else {
         let (count, values) = by_dictionary(arrays, &mut body)?;
@@ -98,11 +102,24 @@ fn put_levels(body: &mut Vec<u8>, arrays: &[ArrayRef]) {
     body.extend_from_slice(&levels);
 }
 
-/// Hands each value that is there to `take`.
-fn each<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, mut take: impl FnMut(T::Native)) {
+/// Appends the values that are there.
+fn gather(array: &PrimitiveArray<Int64Type>, values: &mut Vec<i64>) {
     match array.null_count() {
-        0 => array.values().iter().for_each(|&value| take(value)),
-        _ => array.iter().flatten().for_each(take),
+        0 => values.extend_from_slice(array.values()),
+        _ => values.extend(array.iter().flatten()),
+    }
+}
+
+/// Hands what each value is that is there to `take`, and how often that comes in a row.
+#[inline]
+fn each<T: ArrowPrimitiveType, K: PartialEq + Copy>(
+    array: &PrimitiveArray<T>,
+    of: impl Fn(T::Native) -> K,
+    mut take: impl FnMut(K, usize),
+) {
+    match array.null_count() {
+        0 => each_run(array.values(), of, take),
+        _ => array.iter().flatten().for_each(|value| take(of(value), 1)),
     }
 }
 
@@ -127,10 +144,12 @@ fn by_dictionary(arrays: &[ArrayRef], body: &mut Vec<u8>) -> Result<(usize, Vec<
 fn numbers<T: ArrowPrimitiveType, const N: usize>(
     arrays: &[ArrayRef],
     body: &mut Vec<u8>,
-    bytes: fn(T::Native) -> [u8; N],
+    bytes: impl Fn(T::Native) -> [u8; N],
 ) -> (usize, Vec<u8>) {
     let mut found = Dictionary::new();
-    arrays.iter().for_each(|array| each::<T>(array.as_primitive(), |value| found.push(bytes(value))));
+    for array in arrays {
+        each(array.as_primitive::<T>(), &bytes, |value, count| found.push(value, count));
+    }
     found.put_keys(body);
     (found.values.len(), found.values.concat())
 }
@@ -142,8 +161,8 @@ fn names<K: ArrowDictionaryKeyType>(arrays: &[ArrayRef], body: &mut Vec<u8>) -> 
         let array = array.as_dictionary::<K>();
         let names = array.values().as_string::<i32>().iter();
         let keys: Vec<u32> = names.map(|name| found.key(name.unwrap_or_default())).collect();
-        each(array.keys(), |key| {
-            keys.get(key.as_usize()).into_iter().for_each(|&key| found.push_key(key));
+        each(array.keys(), ArrowNativeType::as_usize, |key, count| {
+            keys.get(key).into_iter().for_each(|&key| found.push_key(key, count));
         });
     }
     found.put_keys(body);

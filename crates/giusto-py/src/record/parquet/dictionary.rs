@@ -29,21 +29,21 @@ impl<T: Copy + Eq + Hash> Dictionary<T> {
         key
     }
 
-    /// The next row has the value with this number.
+    /// The next `count` rows have the value with this number.
     #[inline]
-    pub(super) fn push_key(&mut self, key: u32) {
-        self.runs.push(key, 1);
+    pub(super) fn push_key(&mut self, key: u32, count: usize) {
+        self.runs.push(key, count);
     }
 
-    /// The next row has this value.
+    /// The next `count` rows have this value.
     #[inline]
-    pub(super) fn push(&mut self, value: T) {
+    pub(super) fn push(&mut self, value: T, count: usize) {
         let key = match self.last {
             Some((last, key)) if last == value => key,
             _ => self.key(value),
         };
         self.last = Some((value, key));
-        self.push_key(key);
+        self.push_key(key, count);
     }
 
     /// Appends which value each row has, as the body of a page has it.

@@ -43,13 +43,15 @@ pub(crate) struct RecordEncoder {
     rows: usize,
     groups: Vec<Group>,
     span: Option<(i64, i64)>,
+    /// Memory for the values of a column, kept from group to group: fresh memory takes the machine longer than filling it.
+    rising: Vec<i64>,
 }
 
 #[pymethods]
 impl RecordEncoder {
     #[new]
     fn new() -> Self {
-        Self { length: 0, rows: 0, groups: Vec::new(), span: None }
+        Self { length: 0, rows: 0, groups: Vec::new(), span: None, rising: Vec::new() }
     }
 
     /// The bytes of a group of these batches, to be appended to the file.
@@ -98,7 +100,7 @@ impl RecordEncoder {
         for (index, field) in first.fields().iter().enumerate() {
             let arrays: Vec<ArrayRef> = batches.iter().map(|batch| batch.column(index).clone()).collect();
             let is_rising = RISING.contains(&field.name().as_str());
-            let chunk = chunk(&arrays, field.is_nullable(), is_rising)?;
+            let chunk = chunk(&arrays, field.is_nullable(), is_rising.then_some(&mut self.rising))?;
             columns.push(Column::new(field, &chunk, self.length + out.len()));
             if field.name() == ARRIVAL {
                 self.note(chunk.span);

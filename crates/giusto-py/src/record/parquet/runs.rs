@@ -5,6 +5,38 @@ use super::thrift::put_varint;
 
 /// So many of the same number are worth a run.
 const EIGHT: usize = 8;
+/// So many values are compared at once where a run is long.
+const BLOCK: usize = 64;
+
+/// Hands what each value is to `take`, and how often that comes in a row.
+#[inline]
+pub(super) fn each_run<T: Copy, K: PartialEq + Copy>(
+    mut values: &[T],
+    of: impl Fn(T) -> K,
+    mut take: impl FnMut(K, usize),
+) {
+    while let Some(&first) = values.first() {
+        let first = of(first);
+        let (run, rest) = values.split_at(run_length(values, |&value| of(value) == first).max(1));
+        take(first, run.len());
+        values = rest;
+    }
+}
+
+/// How many values from the first on are the same.
+#[inline]
+fn run_length<T>(values: &[T], is_same: impl Fn(&T) -> bool) -> usize {
+    let some = &values[..values.len().min(EIGHT)];
+    let short = some.iter().take_while(|&value| is_same(value)).count();
+    if short < EIGHT {
+        return short;
+    }
+    // Every value of a block is looked at, so that the processor can do it for several at once.
+    let is_all = |block: &&[T]| block.iter().fold(true, |all, value| all & is_same(value));
+    let blocks = values[short..].chunks_exact(BLOCK).take_while(is_all).count();
+    let long = short + blocks * BLOCK;
+    long + values[long..].iter().take_while(|&value| is_same(value)).count()
+}
 
 /// Numbers in the order in which they came, as runs of the same.
 #[derive(Default)]
