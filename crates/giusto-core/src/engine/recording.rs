@@ -88,7 +88,9 @@ impl Engine {
         let waiting = self.deliveries.get(token)?;
         let message = self.queues.store.message(waiting.message);
         let delivery = waiting.as_delivery(message, self.queues.store.frame(waiting.message));
-        let counters = &mut self.tables.topics.get_mut(waiting.topic.0)?.counters;
+        // A topic that is gone counts nothing; the message goes out all the same.
+        let Some(topic) = self.tables.topics.get_mut(waiting.topic.0) else { return Some(delivery) };
+        let counters = &mut topic.counters;
         let with_terms = |subscription: &SubscriptionId| self.tables.subscriptions.get(subscription.0)?.terms;
         if self.records.is_none() && !delivery.subscriptions.iter().any(|id| with_terms(id).is_some()) {
             delivery.subscriptions.iter().for_each(|_| counters.close(outcome));
