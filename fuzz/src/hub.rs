@@ -218,7 +218,7 @@ impl World {
         self.forward(64);
     }
 
-    /// Steps over empty cells of a large table may be many.
+    /// A topic that has changed its share or class may wait until the table that knows it is made, some of it in each turn.
     fn serve_all(&mut self) {
         while self.hub.has_work() {
             self.forward(64);
