@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from bystanders import Bystanders
-from raw import BrokerProcess
+from raw import BrokerProcess, require_alive
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def broker() -> Iterator[BrokerProcess]:
     """One broker for the tests of a module that leave it as they found it; it must outlive them all."""
     with BrokerProcess() as process:
         yield process
-        assert process.process.poll() is None, "the broker did not survive"
+        require_alive(process.process)
 
 
 @pytest.fixture

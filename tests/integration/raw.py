@@ -31,6 +31,13 @@ SERVE = (
 Told = TypeVar("Told", bound=Wire)
 
 
+def require_alive(process: subprocess.Popen[str]) -> None:
+    """Fail with the last words of a process that should still run."""
+    if process.poll() is not None:
+        said = process.stderr.read() if process.stderr is not None else ""
+        raise AssertionError(f"the broker has ended with status {process.returncode}: {said[-2000:]!r}")
+
+
 class BrokerProcess:
     """`giusto broker` without the command line; flags are those of `load`, without `broker.`."""
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from raw import WATCHDOG_S, BrokerProcess
+from raw import WATCHDOG_S, BrokerProcess, require_alive
 
 import giusto
 from giusto import Offer
@@ -18,6 +18,7 @@ def broker() -> Iterator[BrokerProcess]:
     """One broker for all tests; each uses topics of its own."""
     with BrokerProcess() as process:
         yield process
+        require_alive(process.process)
 
 
 def run(broker: BrokerProcess, test: Callable[[giusto.aio.Bus], Awaitable[None]]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from raw import WATCHDOG_S, BrokerProcess
+from raw import WATCHDOG_S, BrokerProcess, require_alive
 
 import giusto
 from giusto import Need, Offer
@@ -26,6 +26,7 @@ def broker() -> Iterator[BrokerProcess]:
     """One broker for all tests; each uses topics of its own."""
     with BrokerProcess() as process:
         yield process
+        require_alive(process.process)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from raw import require_alive
 
 from giusto.client import connect
 from giusto.client.events import Matchedness
@@ -58,6 +59,7 @@ def run(*words: str, address: str | None = None, text: str = "") -> tuple[int, s
 
 @contextmanager
 def started(*words: str, address: str | None = None) -> Iterator[Process]:
+    """A command that a test waits for."""
     process = start(*words, address=address)
     watchdog = threading.Timer(WATCHDOG, process.kill)
     watchdog.start()
@@ -65,8 +67,12 @@ def started(*words: str, address: str | None = None) -> Iterator[Process]:
         yield process
     finally:
         watchdog.cancel()
-        process.kill()
-        process.communicate()
+        end(process)
+
+
+def end(process: Process) -> None:
+    process.kill()
+    process.communicate()
 
 
 def line_of(stream: IO[str] | None) -> str:
@@ -79,16 +85,24 @@ def line_of(stream: IO[str] | None) -> str:
 def broker_at(listen: str) -> Iterator[tuple[Process, str]]:
     """A broker that is ready, and its address."""
     with started("broker", "--listen", listen) as broker:
-        ready, _, where = line_of(broker.stdout).partition(" ")
-        assert ready == "ready"
-        yield broker, where
+        yield broker, ready_at(broker)
+
+
+def ready_at(broker: Process) -> str:
+    ready, _, where = line_of(broker.stdout).partition(" ")
+    assert ready == "ready", ready
+    return where
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A broker in a process of its own."""
-    with broker_at("tcp://127.0.0.1:0") as (_, where):
-        yield where
+    """A broker in a process of its own. No watchdog ends it: all tests together may take longer."""
+    broker = start("broker", "--listen", "tcp://127.0.0.1:0")
+    try:
+        yield ready_at(broker)
+        require_alive(broker)
+    finally:
+        end(broker)
 
 
 Await = Callable[[str], None]

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from bystanders import Bystanders
-from raw import WATCHDOG_S, BrokerProcess, RawClient
+from raw import WATCHDOG_S, BrokerProcess, RawClient, require_alive
 from watch import eventually
 
 import giusto
@@ -167,7 +167,7 @@ def test_urgent_messages_pass_the_others_of_their_flow() -> None:
 def datagram_broker() -> Iterator[BrokerProcess]:
     with BrokerProcess(listen=["tcp://127.0.0.1:0", "udp://127.0.0.1:0"]) as broker:
         yield broker
-        assert broker.process.poll() is None
+        require_alive(broker.process)
 
 
 def datagram_socket() -> socket.socket:
