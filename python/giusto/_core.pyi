@@ -466,6 +466,7 @@ class Engine:
         fragment_bytes: int | None = None,
         message_capacity: int | None = None,
         output_capacity: int | None = None,
+        output_bytes: int | None = None,
         overflow: str = "drop_oldest",
         expiry: str | None = None,
         processing_delay_ns: int | None = None,
@@ -611,6 +612,7 @@ class Plane(Door):
         fragment_bytes: int | None = None,
         message_capacity: int | None = None,
         output_capacity: int | None = None,
+        output_bytes: int | None = None,
         overflow: str = "drop_oldest",
         expiry: str | None = None,
         processing_delay_ns: int | None = None,
@@ -646,6 +648,7 @@ class MemoryPlane(Door):
         fragment_bytes: int | None = None,
         message_capacity: int | None = None,
         output_capacity: int | None = None,
+        output_bytes: int | None = None,
         overflow: str = "drop_oldest",
         expiry: str | None = None,
         processing_delay_ns: int | None = None,
@@ -748,6 +751,7 @@ class OutputQueue:
         policy: str | Callable[[], Any],
         *,
         capacity: int | None = None,
+        limit_bytes: int | None = None,
         overflow: str = "drop_oldest",
         expiry: str | None = None,
         weight: float | None = None,
@@ -764,6 +768,8 @@ class OutputQueue:
     def policy(self) -> str: ...
     @property
     def capacity(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
     @property
     def counts(self) -> dict[str, int]: ...
     @property

@@ -59,6 +59,7 @@ class World:
 
     queue: _core.OutputQueue
     expiry: str
+    limit_bytes: int
     now_ns: int = 0
     pushed: dict[int, tuple[_core.Outgoing, Push]] = field(default_factory=dict)
     queued: list[int] = field(default_factory=list)
@@ -96,6 +97,8 @@ class World:
             self.pop(action)
         counts = self.queue.counts
         assert len(self.queue) == len(self.queued) <= self.queue.capacity
+        assert self.queue.bytes == sum(self.pushed[token][0].size_bytes for token in self.queued)
+        assert self.queue.bytes <= self.limit_bytes or len(self.queue) == 1
         assert counts["pushed"] == len(self.pushed)
         assert counts["pushed"] - len(self.queue) == sum(counts.values()) - counts["pushed"]
 
@@ -108,7 +111,8 @@ class World:
             priority=action.priority,
             timeout_ns=action.timeout * UNIT,
         )
-        was_full = len(self.queue) == self.queue.capacity
+        has_bytes = self.queue.bytes + message.size_bytes <= self.limit_bytes or not self.queued
+        was_full = len(self.queue) == self.queue.capacity or not has_bytes
         outcome, lost = self.queue.push(self.now_ns, message, [wish.terms() for wish in action.wishes])
         self.pushed[token] = (message, action)
         self.queued.append(token)
@@ -173,22 +177,29 @@ ACTIONS = st.lists(PUSHES, min_size=1, max_size=4).flatmap(
 @given(
     actions=ACTIONS,
     capacity=st.integers(1, 12),
+    limit_bytes=st.integers(0, 200_000) | st.just(2**40),
     overflow=st.sampled_from(["drop_oldest", "drop_new", "disconnect"]),
     expiry=st.sampled_from(["none", "dead", "eps"]),
 )
 def test_every_policy_keeps_the_contract(
-    policy: str | type[Richest], actions: list[Push | Pop], capacity: int, overflow: str, expiry: str
+    policy: str | type[Richest],
+    actions: list[Push | Pop],
+    capacity: int,
+    limit_bytes: int,
+    overflow: str,
+    expiry: str,
 ) -> None:
     queue = _core.OutputQueue(
         policy,
         capacity=capacity,
+        limit_bytes=limit_bytes,
         overflow=overflow,
         expiry=expiry,
         epsilon=EPSILON,
         processing_delay_ns=PROCESSING_NS,
         mean_transmission_ns=UNIT,
     )
-    world = World(queue, expiry)
+    world = World(queue, expiry, limit_bytes)
     for action in actions:
         world.step(action)
     while world.queued:

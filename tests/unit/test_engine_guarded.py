@@ -6,6 +6,7 @@ import pyarrow
 import pytest
 
 from giusto import _core
+from giusto.contract.offer import HEADER_BYTES
 from giusto.errors import InvalidInput, StoreFull, Unknown
 
 INPUTS = [name for name, _ in _core.input_policies()]
@@ -161,6 +162,23 @@ def test_a_full_guarded_queue_drops_its_own_oldest() -> None:
     assert engine.counters(guarded)["dropped"] == 1
 
 
+def test_each_class_has_room_for_bytes_of_its_own_and_counts_what_is_beyond() -> None:
+    engine = _core.Engine(output_bytes=2 * (HEADER_BYTES + 2))
+    rest, guarded = engine.declare("rest"), engine.declare("guarded")
+    engine.guard(guarded, True)
+    reader = reader_of(engine, "#")
+    a, b = flow_on(engine, rest, "a"), flow_on(engine, guarded, "b")
+    for n in range(4):
+        engine.publish(0, a, b"r%d" % n)
+        engine.publish(0, b, b"g%d" % n)
+    pump(engine)
+    assert received(engine, reader) == [b"g2", b"g3", b"r2", b"r3"]
+    assert [engine.counters(topic)["dropped"] for topic in (rest, guarded)] == [2, 2]
+    engine.publish(0, a, bytes(200))
+    pump(engine)
+    assert received(engine, reader) == [bytes(200)]
+
+
 def test_a_share_that_does_not_fit_beside_the_guarded_ones_is_refused_as_a_whole() -> None:
     engine = _core.Engine(input="smooth")
     topics = [
@@ -254,8 +272,11 @@ def test_deliveries_that_waited_make_no_guarded_delivery_wait_and_stay_in_order(
 
 
 @pytest.mark.parametrize("overflow", ["drop_oldest", "drop_new", "disconnect"])
-def test_coming_under_contract_loses_nothing_that_waits_for_a_client(overflow: str) -> None:
-    engine = _core.Engine(output_capacity=4, overflow=overflow)
+@pytest.mark.parametrize("room", [{"output_capacity": 4}, {"output_bytes": 4 * (HEADER_BYTES + 1)}])
+def test_coming_under_contract_loses_nothing_that_waits_for_a_client(
+    overflow: str, room: dict[str, int]
+) -> None:
+    engine = _core.Engine(overflow=overflow, **room)
     topics = [engine.declare(f"t{n}") for n in range(3)]
     engine.guard(topics[0], True)
     reader = reader_of(engine, "#")

@@ -164,6 +164,44 @@ def test_a_full_queue_does_what_its_overflow_policy_says(
     assert drain(queue) == left
 
 
+@pytest.mark.parametrize(
+    ("overflow", "outcome", "lost", "left"),
+    [
+        ("drop_oldest", "queued", [(0, "evicted"), (1, "evicted")], [2, 3]),
+        ("drop_new", "refused", [(3, "refused")], [0, 1, 2]),
+        ("disconnect", "disconnect", [(3, "refused")], [0, 1, 2]),
+    ],
+)
+@pytest.mark.parametrize("policy", _core.output_policies())
+def test_a_queue_is_full_of_bytes_too(
+    policy: str, overflow: str, outcome: str, lost: list[tuple[int, str]], left: list[int]
+) -> None:
+    queue = _core.OutputQueue(policy, limit_bytes=100, overflow=overflow)
+    for token in range(3):
+        assert queue.push(0, outgoing(token, size_bytes=30)) == ("queued", [])
+    assert queue.push(0, outgoing(3, size_bytes=70)) == (outcome, lost)
+    assert queue.bytes == (100 if overflow == "drop_oldest" else 90)
+    assert drain(queue) == left
+    assert queue.bytes == 0
+
+
+@pytest.mark.parametrize("policy", _core.output_policies())
+def test_a_message_larger_than_the_room_may_wait_alone(policy: str) -> None:
+    queue = _core.OutputQueue(policy, limit_bytes=100)
+    assert queue.push(0, outgoing(0, size_bytes=1_000)) == ("queued", [])
+    assert queue.push(0, outgoing(1, size_bytes=2_000)) == ("queued", [(0, "evicted")])
+    assert queue.push(0, outgoing(2, size_bytes=1)) == ("queued", [(1, "evicted")])
+    assert (drain(queue), queue.bytes) == ([2], 0)
+
+
+def test_a_large_message_of_no_urgency_pushes_out_nothing_urgent() -> None:
+    queue = _core.OutputQueue("priority", limit_bytes=100)
+    queue.push(0, outgoing(0, priority=7, size_bytes=60))
+    queue.push(0, outgoing(1, priority=1, size_bytes=30))
+    assert queue.push(0, outgoing(2, priority=0, size_bytes=90)) == ("queued", [(2, "evicted")])
+    assert drain(queue) == [0, 1]
+
+
 @pytest.mark.parametrize("policy", _core.output_policies())
 def test_an_expired_message_makes_room_before_a_live_one_is_lost(policy: str) -> None:
     queue = _core.OutputQueue(policy, capacity=2)

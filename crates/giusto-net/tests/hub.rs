@@ -381,6 +381,29 @@ fn losses_on_a_topic_that_is_gone_are_not_those_of_the_topic_that_has_got_its_nu
 }
 
 #[test]
+fn a_client_whose_room_is_half_full_of_bytes_is_written_to_at_once() {
+    let mut hub = hub_with(Config { output_bytes: 20_000, ..Config::default() });
+    let (publisher, subscriber, _, flow) = pair(&mut hub, 32);
+    publish(&mut hub, publisher, flow, 16, &[0; 1_000]);
+    let steps = (0..16).take_while(|_| !hub.is_crowded() && hub.step(0)).count();
+    assert_eq!(steps, 10);
+    hub.gather(0);
+    assert!(!hub.defer(subscriber) && !hub.is_crowded());
+}
+
+#[test]
+fn what_is_beyond_the_room_for_bytes_is_counted() {
+    let mut hub = hub_with(Config { output_bytes: 5_000, ..Config::default() });
+    let (publisher, subscriber, topic, flow) = pair(&mut hub, 32);
+    publish(&mut hub, publisher, flow, 16, &[0; 1_000]);
+    run(&mut hub, 0);
+    assert_eq!(hub.totals().dropped, 12);
+    let (losses, _) = hub.losses(9);
+    let told: Vec<_> = losses.iter().map(|loss| (loss.conn, loss.topic, loss.cause, loss.count)).collect();
+    assert_eq!(told, [(subscriber, topic, Cause::Dropped, 12)]);
+}
+
+#[test]
 fn a_slow_subscriber_is_told_so_and_closed_if_that_is_the_policy() {
     let engine = Config { output_capacity: 1, overflow: Overflow::Disconnect, ..Config::default() };
     let mut hub = hub_with(engine);

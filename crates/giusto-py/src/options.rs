@@ -76,6 +76,7 @@ pub(crate) fn engine_config(options: &Options<'_>) -> PyResult<Config> {
         fragment_bytes: options.whole("fragment_bytes", 1..=u32::MAX, default.fragment_bytes)?,
         message_capacity: options.whole("message_capacity", 1..=MESSAGES_MAX, default.message_capacity)?,
         output_capacity: options.whole("output_capacity", 1..=1 << 24, default.output_capacity)?,
+        output_bytes: options.whole("output_bytes", 1..=u64::MAX, default.output_bytes)?,
         overflow: Overflow::named(&options.text("overflow", "drop_oldest")?).map_err(Raise::raise)?,
         expiry: expiry.as_deref().map(Expiry::named).transpose().map_err(Raise::raise)?,
         link,

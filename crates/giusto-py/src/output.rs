@@ -3,7 +3,8 @@
 use giusto_core::error::Invalid;
 use giusto_core::id::Nanos;
 use giusto_core::output::{
-    Admission, Expiry, Link, Lost, Metrics, Outgoing, OutputQueue, Overflow, POLICIES, Reason, Terms, policy,
+    Admission, Expiry, Link, Lost, Metrics, Outgoing, OutputQueue, Overflow, POLICIES, Reason, Room, Terms,
+    policy,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -231,12 +232,13 @@ struct PyOutputQueue {
 #[pymethods]
 impl PyOutputQueue {
     #[new]
-    #[pyo3(signature = (policy, *, capacity=None, overflow="drop_oldest", expiry=None, weight=None, epsilon=None,
+    #[pyo3(signature = (policy, *, capacity=None, limit_bytes=None, overflow="drop_oldest", expiry=None, weight=None, epsilon=None,
                         processing_delay_ns=None, mean_transmission_ns=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword-only in Python")]
     fn new(
         policy: &Bound<'_, PyAny>,
         capacity: Option<&Bound<'_, PyAny>>,
+        limit_bytes: Option<&Bound<'_, PyAny>>,
         overflow: &str,
         expiry: Option<&str>,
         weight: Option<f64>,
@@ -261,16 +263,19 @@ impl PyOutputQueue {
             epsilon: epsilon.unwrap_or(default.epsilon),
             weight: weight.unwrap_or(default.weight),
         };
-        let capacity = whole_or("capacity", capacity, 0..=usize::MAX, 1024)?;
+        let room = Room {
+            messages: whole_or("capacity", capacity, 0..=usize::MAX, 1024)?,
+            bytes: whole_or("limit_bytes", limit_bytes, 0..=u64::MAX, u64::MAX)?,
+        };
         let complaint = Complaint::default();
         let make = |name: Option<&str>| {
             let expiry = expiry.map(Expiry::named).transpose()?;
             let overflow = Overflow::named(overflow)?;
             if let Some(name) = name {
-                return self::policy(name)?.queue(capacity, overflow, expiry, link);
+                return self::policy(name)?.queue(room, overflow, expiry, link);
             }
             let stage = PythonOutput::new(&policy.clone().unbind(), complaint.clone());
-            OutputQueue::new(Box::new(stage), capacity, overflow, expiry.unwrap_or(Expiry::Dead), link)
+            OutputQueue::new(Box::new(stage), room, overflow, expiry.unwrap_or(Expiry::Dead), link)
         };
         let name = policy.extract::<String>().ok();
         let core = make(name.as_deref()).map_err(Invalid::raise)?;
@@ -320,7 +325,13 @@ impl PyOutputQueue {
     /// The most messages that may be queued.
     #[getter]
     fn capacity(&self) -> usize {
-        self.core.capacity()
+        self.core.room().messages
+    }
+
+    /// Bytes of the messages that are queued.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.core.bytes()
     }
 
     /// Messages since the queue was made, by what became of them.

@@ -81,7 +81,7 @@ class Control:
         self._topics.is_promised = lambda name: name in self.guarded.topics
         keeping = Keeping(store, config.share, self.registry.is_unnamed, self.guarded.place)
         reserve_ns = config.guarantee.reserve_ns
-        desk = Desk(plane, self.registry, self.guarded, keeping, config.tolerance_ns, clock)
+        desk = Desk(plane, self.registry, self.guarded, keeping, config, clock)
         self.leaving = Leaving(plane, self.registry, self.guarded, keeping, reserve_ns, clock)
         self.restored = 0
         if store is not None:

@@ -22,10 +22,11 @@ from giusto.broker.plane import Plane
 from giusto.broker.refusal import refusal, require_possible
 from giusto.broker.registry import Client, Flow, Registry, Topic
 from giusto.broker.shares import shares_set
+from giusto.config import BrokerConfig
 from giusto.config.broker import is_wild
 from giusto.contract import Need, Offer
 from giusto.contract.matching import Flow as Offered
-from giusto.contract.matching import binds_later, is_demanding, require_match, require_queue
+from giusto.contract.matching import binds_later, is_demanding, require_match, require_output, require_queue
 from giusto.guarantee.model import Change
 from giusto.guarantee.rest import larger
 from giusto.guarantee.search import Search
@@ -37,7 +38,7 @@ AT_ONCE = 16
 
 
 class Desk:
-    """Where requests are decided. `tolerance_ns` is added to the jitter of every flow."""
+    """Where requests are decided. The tolerance of the broker is added to the jitter of every flow."""
 
     def __init__(
         self,
@@ -45,14 +46,15 @@ class Desk:
         registry: Registry,
         guarded: Guarded,
         keeping: Keeping,
-        tolerance_ns: int,
+        config: BrokerConfig,
         clock: Callable[[], int],
     ) -> None:
         self._plane = plane
         self._registry = registry
         self._guarded = guarded
         self._keeping = keeping
-        self._tolerance_ns = tolerance_ns
+        self._tolerance_ns = config.tolerance_ns
+        self._output_bytes = config.output_bytes
         self._clock = clock
         self.suggestions: dict[tuple[str, str], Offer] = {}
         """Offers that flows without a limit would have kept."""
@@ -80,7 +82,7 @@ class Desk:
         require_stream(client, flow.topic)
         require_limits_beside(client, flow.topic)
         for contract in promising:
-            require_queue(flow, self._tolerance_ns, contract.promise_ns or 0)
+            self._require_room(flow, contract)
         self._count(draft, flow)
         self._count_all(draft, client)
         self._guard(draft, flow.topic, promising)
@@ -135,7 +137,7 @@ class Desk:
         draft = Draft()
         wide = Offered(flow.client.name, flow.topic.name, offer)
         for contract in self._guarded.contracts.promising(flow.topic.name):
-            require_queue(wide, self._tolerance_ns, contract.promise_ns or 0)
+            self._require_room(wide, contract)
         if self._guarded.holdings.get(wide.publisher, wide.topic) is not None:
             self._count(draft, wide)
         return self._decided(draft)
@@ -202,6 +204,12 @@ class Desk:
             for held in self._guarded.holdings.on(name):
                 require_match(need, Offered(held.client, name, held.offer))
 
+    def _require_room(self, flow: Offered, contract: Contract) -> None:
+        """What a flow may have under way within a promised latency has room on its way through the broker."""
+        promise_ns = contract.promise_ns or 0
+        require_queue(flow, self._tolerance_ns, promise_ns)
+        require_output(flow, self._tolerance_ns, promise_ns, self._output_bytes)
+
     def _is_known(self, contract: Contract | None) -> bool:
         """Whether a client has come back for it: what it asked was compared when it was made."""
         return contract is not None and contract.key in self._guarded.contracts.by_key
@@ -226,7 +234,7 @@ class Desk:
         for topic in topics:
             for flow in topic.flows.values():
                 require_limit(_offered(flow), suggested=self.suggestions.get((flow.client.name, topic.name)))
-                require_queue(_offered(flow), self._tolerance_ns, draft.contract.promise_ns or 0)
+                self._require_room(_offered(flow), draft.contract)
                 publishers.setdefault(flow.client, topic.name)
         for client, name in publishers.items():
             require_stream(client, name)
@@ -236,7 +244,7 @@ class Desk:
         for held in (held for name in covered for held in self._guarded.holdings.on(name)):
             # Also of who is away: it shall not find its place kept, and be refused for this promise.
             kept = Offered(held.client, held.topic, held.offer)
-            require_queue(kept, self._tolerance_ns, draft.contract.promise_ns or 0)
+            self._require_room(kept, draft.contract)
         for name in dict.fromkeys([topic.name for topic in topics] + covered):
             self._guard(draft, name, [draft.contract])
 

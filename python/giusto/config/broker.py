@@ -124,6 +124,7 @@ class BrokerConfig:
     overflow: str = "drop_oldest"
     expiry: str | None = None
     output_capacity: int = 1_024
+    output_bytes: int = 64 << 20
     message_capacity: int = 1_048_576
     fragment_bytes: int = 65_536
     mode: str = "load"
@@ -197,6 +198,7 @@ class BrokerConfig:
             "overflow": self.overflow,
             "expiry": self.expiry,
             "output_capacity": self.output_capacity,
+            "output_bytes": self.output_bytes,
             "message_capacity": self.message_capacity,
             "fragment_bytes": self.fragment_bytes,
             "weight": self.mtep.weight,

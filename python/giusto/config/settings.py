@@ -40,6 +40,9 @@ BROKER = {
         "what is dropped on the way out; unset: as the output policy does",
     ),
     "output_capacity": Setting(kinds.whole(1, COUNT_MAX), "messages that may wait for one subscriber"),
+    "output_bytes": Setting(
+        kinds.whole(1, 2**50), "bytes of frames that may wait for one subscriber; one may always wait"
+    ),
     "message_capacity": Setting(kinds.whole(1, COUNT_MAX), "messages that may be stored altogether"),
     "fragment_bytes": Setting(kinds.whole(1, COUNT_MAX), "bytes of a message that one quantum serves"),
     "mode": Setting(kinds.choice("load", "time"), "serve whenever there is work, or once per period"),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from giusto.contract.duration import show_ns, show_rate
 from giusto.contract.need import Need
-from giusto.contract.offer import QUEUE_MAX, Offer
+from giusto.contract.offer import HEADER_BYTES, QUEUE_MAX, SIZE_BYTES_DEFAULT, Offer
 from giusto.errors import Nearest, Refused
 
 UNDER_WAY_NS = 500_000_000
@@ -85,9 +85,8 @@ def require_queue(flow: Flow, tolerance_ns: int, promise_ns: int) -> None:
     offer = flow.offer
     if offer.limit is None:
         return
-    count, period_ns = offer.limit
     within_ns = min(promise_ns, UNDER_WAY_NS)
-    needed = offer.burst - -(offer.jitter_ns + tolerance_ns + within_ns) * count // period_ns
+    needed = _under_way(offer, tolerance_ns + within_ns)
     sure = offer.queue - max(1, offer.queue // 4) + 1
     if needed > sure:
         reason = (
@@ -95,6 +94,34 @@ def require_queue(flow: Flow, tolerance_ns: int, promise_ns: int) -> None:
             f"{show_ns(within_ns)}, and its queue of {offer.queue:,} is sure to have room for {sure:,}"
         )
         raise Refused("queue", f"{reason}: {_more_room(needed)}")
+
+
+def require_output(flow: Flow, tolerance_ns: int, promise_ns: int, output_bytes: int) -> None:
+    """Raise `Refused` if what a publisher may have under way is too much to wait for one subscriber.
+
+    A subscriber that takes everything within the latency that it was promised shall lose nothing of it.
+    """
+    offer = flow.offer
+    if offer.limit is None:
+        return
+    within_ns = min(promise_ns, UNDER_WAY_NS)
+    needed = _under_way(offer, tolerance_ns + within_ns)
+    size_bytes = SIZE_BYTES_DEFAULT if offer.max_size_bytes is None else offer.max_size_bytes
+    needed_bytes = needed * (size_bytes + HEADER_BYTES)
+    if needed_bytes > output_bytes:
+        reason = (
+            f"{flow.publisher} may have {needed:,} messages of {size_bytes:,} bytes under way on "
+            f"{flow.topic} within {show_ns(within_ns)}, and {output_bytes:,} bytes may wait for a subscriber"
+        )
+        remedy = f"raise broker.output_bytes to {needed_bytes:,}, or offer a smaller max_size"
+        raise Refused("output", f"{reason}: {remedy}")
+
+
+def _under_way(offer: Offer, within_ns: int) -> int:
+    """Messages that an offer with a limit lets come within a time."""
+    assert offer.limit is not None
+    count, period_ns = offer.limit
+    return offer.burst - -(offer.jitter_ns + within_ns) * count // period_ns
 
 
 def _more_room(needed: int) -> str:

@@ -22,7 +22,8 @@ from giusto.errors import InvalidInput
 from giusto.protocol import OfferTerms
 
 # What a broker takes: the engine's limits.
-SIZE_BYTES_MAX = 2**24 - 56  # a frame without its header
+HEADER_BYTES = 56  # of a data frame
+SIZE_BYTES_MAX = 2**24 - HEADER_BYTES  # a frame without its header
 SIZE_BYTES_DEFAULT = 2**20
 QUEUE_MAX = 65_535
 BURST_MAX = 2**31

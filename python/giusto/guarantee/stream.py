@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from giusto.contract.offer import HEADER_BYTES
 from giusto.errors import InvalidInput
 from giusto.guarantee.fixed import ceil_div, parts
 from giusto.guarantee.model import Setting, Supply
-
-HEADER_BYTES = 56
-"""Of a data frame, at most."""
 
 CREDIT_BYTES = 64
 """A frame that gives a publisher its credit back; a quantum may bring one."""

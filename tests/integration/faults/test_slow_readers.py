@@ -52,7 +52,7 @@ def hear(client: RawClient) -> Iterator[int | Dropped | _core.Failure]:
             yield told
 
 
-def account(client: RawClient) -> tuple[list[int], Counter[str]]:
+def account(client: RawClient, count: int = MESSAGES) -> tuple[list[int], Counter[str]]:
     """What a client received and what it was told that it missed, until that is all."""
     received: list[int] = []
     missed: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def account(client: RawClient) -> tuple[list[int], Counter[str]]:
             received.append(heard)
         elif isinstance(heard, Dropped):
             missed[heard.reason] += heard.count
-        if len(received) + missed.total() >= MESSAGES:
+        if len(received) + missed.total() >= count:
             break
     return received, missed
 
@@ -96,6 +96,28 @@ def test_what_a_deaf_subscriber_misses_is_counted(overflow: str) -> None:
             assert received == list(range(len(received)))
         counters = topic_status(publisher, "slow/a").counters
         assert counters["dropped"] == missed.total()
+        assert counters["delivered"] == len(received)
+
+
+def test_large_messages_for_a_deaf_subscriber_take_no_more_memory_than_was_allowed() -> None:
+    count, size_bytes, room_bytes = 300, MB, 10 * MB
+    with BrokerProcess(output_bytes=room_bytes) as broker, Bystanders(broker.address) as bystanders:
+        deaf, publisher = broker.client("deaf"), broker.client("publisher")
+        deaf.ask(Subscribed, Subscribe(id=1, pattern="slow/#"))
+        flow = publisher.ask(Advertised, Advertise(id=1, topic="slow/a")).flow
+        before = most = rss_bytes(broker.process.pid)
+        for number in range(count):
+            publisher.publish(flow, b"%08d" % number + bytes(size_bytes - 8))
+            publisher.ask(StatusIs, Status(id=1))
+            most = max(most, rss_bytes(broker.process.pid))
+        bystanders.go_on(20)
+        # All messages together would be 300 MB.
+        assert most - before < 10 * room_bytes
+        received, missed = account(deaf, count)
+        assert len(received) + missed.total() == count
+        assert received[-1] == count - 1
+        counters = topic_status(publisher, "slow/a").counters
+        assert counters["dropped"] == missed["dropped"] == missed.total() > count // 2
         assert counters["delivered"] == len(received)
 
 

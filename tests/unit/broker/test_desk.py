@@ -400,6 +400,22 @@ def test_a_burst_that_its_queue_is_not_sure_to_hold_is_refused_with_a_queue_that
     assert refused(late.advertise, "curve", Offer(**offer)).why == "queue"
 
 
+def test_a_contract_that_needs_more_bytes_than_may_wait_is_refused_and_names_the_setting() -> None:
+    offer, tolerant = Offer(min_sep="1s", burst=10, max_size=10_000), Guarantee(tolerance_ns=50_000_000)
+    bus = MemoryBus(BrokerConfig(output_bytes=50_000, guarantee=tolerant))
+    bus.connect(name="camera").advertise("image", offer)
+    error = refused(bus.subscribe, "image", Need(max_latency="500ms"))
+    assert error.why == "output"
+    assert "camera may have 11 messages of 10,000 bytes under way on image" in error.reason
+    assert "raise broker.output_bytes to 110,616" in error.reason
+    enough = MemoryBus(BrokerConfig(output_bytes=110_616, guarantee=tolerant))
+    enough.advertise("image", offer)
+    assert isinstance(enough.subscribe("image", Need(max_latency="500ms")).verdict, Granted)
+    late = Offer(min_sep="1s", burst=11, max_size=10_000)
+    assert refused(enough.connect(name="late").advertise, "image", late).why == "output"
+    assert bus.connect().subscribe("image", Need()).verdict is not None
+
+
 def test_who_comes_back_for_its_place_is_not_refused_for_a_promise_that_was_made_meanwhile() -> None:
     bus = MemoryBus(BrokerConfig(guarantee=Guarantee(tolerance_ns=200_000_000)))
     offer = Offer(min_sep="10ms", max_size=256, queue=40)

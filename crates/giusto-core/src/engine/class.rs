@@ -13,7 +13,7 @@ use crate::engine::{Config, Delivery, Engine};
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
 use crate::input::{self, InputStage};
-use crate::output::{self, OutputQueue};
+use crate::output::{self, OutputQueue, Room};
 use crate::queue::Lanes;
 
 /// The classes, in the order in which they are served.
@@ -93,6 +93,28 @@ impl Engine {
     pub fn prepare_some(&mut self, effort: &mut Effort) {
         self.stages.guarded.prepare(effort);
         self.stages.rest.prepare(effort);
+    }
+}
+
+/// What was queued for a client since it was last named.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fresh {
+    messages: usize,
+    bytes: u64,
+}
+
+impl Fresh {
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.messages == 0
+    }
+
+    /// One more message is queued; whether these take half the room.
+    #[inline]
+    pub(super) fn add(&mut self, size_bytes: u32, room: Room) -> bool {
+        self.messages += 1;
+        self.bytes += u64::from(size_bytes);
+        self.messages * 2 >= room.messages || self.bytes.saturating_mul(2) >= room.bytes
     }
 }
 
@@ -235,7 +257,7 @@ impl Engine {
         self.ready_guarded.crowded = false;
         let client = self.ready_guarded.clients.pop()?;
         if let Some(entry) = self.tables.clients.get_mut(client.0) {
-            entry.fresh_guarded = 0;
+            entry.fresh_guarded = Fresh::default();
         }
         Some(client)
     }
@@ -265,5 +287,5 @@ impl Engine {
 #[cold]
 fn guarded_queue(config: &Config) -> Result<Box<OutputQueue>, Invalid> {
     let fifo = output::policy("fifo")?;
-    fifo.queue(config.output_capacity, config.overflow, config.expiry, config.link).map(Box::new)
+    fifo.queue(config.output_room(), config.overflow, config.expiry, config.link).map(Box::new)
 }

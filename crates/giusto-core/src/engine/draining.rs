@@ -93,7 +93,7 @@ impl Engine {
         self.ensure_queue(client, Class::Draining);
         let entry = self.tables.clients.get_mut(client.0);
         let queue = entry.and_then(|entry| entry.draining.as_mut());
-        queue.into_iter().for_each(|queue| queue.expect(moved.len()));
+        queue.into_iter().for_each(|queue| queue.expect(&moved));
         for outgoing in moved {
             self.send(self.now, Class::Draining, outgoing);
         }

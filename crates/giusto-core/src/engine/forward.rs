@@ -263,11 +263,10 @@ impl Engine {
                 (Class::Draining, _, Some(queue)) => (&mut entry.fresh, &mut self.ready, &mut **queue),
                 _ => (&mut entry.fresh, &mut self.ready, &mut entry.output),
             };
-            if *fresh == 0 {
+            if fresh.is_empty() {
                 ready.clients.push(client);
             }
-            *fresh = fresh.saturating_add(1);
-            ready.crowded |= *fresh as usize * 2 >= self.config.output_capacity;
+            ready.crowded |= fresh.add(outgoing.size_bytes, queue.room());
             queue.push(now, outgoing, &self.scratch.terms, &mut lost)
         });
         match admission {
@@ -363,6 +362,11 @@ impl Engine {
     /// Messages that wait for a client.
     pub fn waiting_for(&self, client: ClientId) -> usize {
         self.tables.client(client).map_or(0, Client::waiting)
+    }
+
+    /// Bytes of them.
+    pub fn waiting_bytes_for(&self, client: ClientId) -> u64 {
+        self.tables.client(client).map_or(0, Client::waiting_bytes)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::error::Invalid;
 use crate::frame::data::HEADER_BYTES;
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 use crate::matching::{Errand, Matcher};
-use crate::output::{self, Expiry, Link, Lost, Overflow, Terms};
+use crate::output::{self, Expiry, Link, Lost, Overflow, Room, Terms};
 use crate::queue::Queues;
 use crate::record::{Portion, Ring, Rows};
 
@@ -40,7 +40,7 @@ pub use losses::{Cause, Loss};
 pub use primitives::{CLIENT_BYTES_MAX, Need, Offer};
 pub use view::Views;
 
-use class::{Ready, Stages};
+use class::{Fresh, Ready, Stages};
 use debts::Debts;
 use delivery::Deliveries;
 use losses::Losses;
@@ -59,6 +59,8 @@ pub struct Config {
     pub message_capacity: usize,
     /// Messages that may wait for a subscriber.
     pub output_capacity: usize,
+    /// Bytes of frames that may wait for a subscriber; one message may always wait.
+    pub output_bytes: u64,
     /// What happens when more would wait.
     pub overflow: Overflow,
     /// When waiting messages are dropped; `None` leaves it to the output policy.
@@ -83,6 +85,7 @@ impl Default for Config {
             fragment_bytes: 65_536,
             message_capacity: 1 << 20,
             output_capacity: 1_024,
+            output_bytes: 64 << 20,
             overflow: Overflow::default(),
             expiry: None,
             link: Link::default(),
@@ -91,6 +94,13 @@ impl Default for Config {
             run: "run".into(),
             node: "node".into(),
         }
+    }
+}
+
+impl Config {
+    /// How much may wait for a subscriber in each of its queues.
+    fn output_room(&self) -> Room {
+        Room { messages: self.output_capacity, bytes: self.output_bytes }
     }
 }
 
@@ -135,7 +145,7 @@ impl Engine {
         queues.store.limit(config.message_capacity);
         let policy = output::policy(&config.output)
             .map_err(|invalid| Invalid { field: "output".into(), ..invalid })?;
-        policy.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
+        policy.queue(config.output_room(), config.overflow, config.expiry, config.link)?;
         let records = match config.record_capacity {
             0 => None,
             capacity => Some(Ring::new(capacity, config.record_sampling)?),
@@ -211,7 +221,7 @@ impl Engine {
         self.ready.crowded = false;
         let client = self.ready.clients.pop()?;
         if let Some(entry) = self.tables.clients.get_mut(client.0) {
-            entry.fresh = 0;
+            entry.fresh = Fresh::default();
         }
         Some(client)
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::engine::Engine;
-use crate::engine::class::Class;
+use crate::engine::class::{Class, Fresh};
 use crate::engine::tables::{Client, Flow, Topic};
 use crate::error::{ChangeError, Invalid};
 use crate::id::{ClientId, FlowId, Nanos, TopicId};
@@ -55,7 +55,7 @@ impl Engine {
         }
         let config = &self.config;
         let policy = output::policy(&config.output)?;
-        let output = policy.queue(config.output_capacity, config.overflow, config.expiry, config.link)?;
+        let output = policy.queue(config.output_room(), config.overflow, config.expiry, config.link)?;
         let id = ClientId(bounded("clients", self.tables.clients.next())?);
         if let Some(records) = &mut self.records {
             records.name_publisher(id.0, name)?;
@@ -69,8 +69,8 @@ impl Engine {
             live_flows: 0,
             pending: 0,
             overflowed: false,
-            fresh: 0,
-            fresh_guarded: 0,
+            fresh: Fresh::default(),
+            fresh_guarded: Fresh::default(),
             output,
             guarded: None,
             draining: None,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::engine::Counters;
-use crate::engine::class::Class;
+use crate::engine::class::{Class, Fresh};
 use crate::error::Invalid;
 use crate::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use crate::input::Share;
@@ -100,9 +100,9 @@ pub(super) struct Client {
     pub(super) pending: u32,
     /// Its queue was full and nobody has been told yet.
     pub(super) overflowed: bool,
-    /// Messages queued for it since it was last named; if any, it is among the ready ones. So for guarded ones.
-    pub(super) fresh: u32,
-    pub(super) fresh_guarded: u32,
+    /// What was queued for it since it was last named; if anything, it is among the ready ones. So for guarded ones.
+    pub(super) fresh: Fresh,
+    pub(super) fresh_guarded: Fresh,
     pub(super) output: OutputQueue,
     /// For guarded deliveries, once there was one.
     pub(super) guarded: Option<Box<OutputQueue>>,
@@ -307,6 +307,13 @@ impl Client {
     pub(super) fn waiting(&self) -> usize {
         let len = |queue: &Option<Box<OutputQueue>>| queue.as_ref().map_or(0, |queue| queue.len());
         self.output.len() + len(&self.guarded) + len(&self.draining)
+    }
+
+    /// Bytes of them.
+    #[inline]
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        let bytes = |queue: &Option<Box<OutputQueue>>| queue.as_ref().map_or(0, |queue| queue.bytes());
+        self.output.bytes() + bytes(&self.guarded) + bytes(&self.draining)
     }
 
     /// The queue that a delivery of a topic goes into: behind those of the topic that are not guarded.

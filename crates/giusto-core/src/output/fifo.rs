@@ -27,12 +27,12 @@ impl Waiting {
 
 /// Drops what has expired at the head of `ring`.
 #[inline]
-pub(super) fn expire_head(ring: &mut VecDeque<Waiting>, now: Nanos, expired: &mut Vec<u32>) {
+pub(super) fn expire_head(ring: &mut VecDeque<Waiting>, now: Nanos, expired: &mut Vec<Outgoing>) {
     while let Some(head) = ring.front() {
         if now <= head.alive_until_ns {
             return;
         }
-        expired.push(head.message.token);
+        expired.push(head.message);
         ring.pop_front();
     }
 }
@@ -50,12 +50,12 @@ impl OutputStage for Fifo {
         self.ring.push_back(Waiting::new(arrival));
     }
 
-    fn pop(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<Outgoing> {
+    fn pop(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) -> Option<Outgoing> {
         self.expire(now, expired);
         self.evict_oldest()
     }
 
-    fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>) {
+    fn expire(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) {
         expire_head(&mut self.ring, now, expired);
     }
 

@@ -28,7 +28,7 @@ pub use message::{
 pub use mtep::{Metrics, Mtep, MtepReference, Work};
 pub use normal::cumulative;
 pub use priority::Priority;
-pub use queue::{Admission, CAPACITY_MAX, Counts, Lost, OutputQueue, Overflow, Reason};
+pub use queue::{Admission, CAPACITY_MAX, Counts, Lost, OutputQueue, Overflow, Reason, Room};
 pub use stage::{Arrival, OutputStage};
 pub use target::{Target, expired};
 
@@ -73,13 +73,13 @@ impl Policy {
     /// A queue of this policy; `expiry` replaces the policy's own mode.
     pub fn queue(
         &self,
-        capacity: usize,
+        room: impl Into<Room>,
         overflow: Overflow,
         expiry: Option<Expiry>,
         link: Link,
     ) -> Result<OutputQueue, Invalid> {
         let expiry = expiry.unwrap_or(self.expiry);
         link.validate()?;
-        OutputQueue::new((self.build)(&link, expiry), capacity, overflow, expiry, link)
+        OutputQueue::new((self.build)(&link, expiry), room.into(), overflow, expiry, link)
     }
 }

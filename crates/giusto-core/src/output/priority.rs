@@ -53,7 +53,7 @@ impl OutputStage for Priority {
         self.len += 1;
     }
 
-    fn pop(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<Outgoing> {
+    fn pop(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) -> Option<Outgoing> {
         loop {
             let level = self.most_urgent()?;
             let alive = self.levels[level].front().is_some_and(|head| now <= head.alive_until_ns);
@@ -61,11 +61,11 @@ impl OutputStage for Priority {
             if alive {
                 return Some(message);
             }
-            expired.push(message.token);
+            expired.push(message);
         }
     }
 
-    fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>) {
+    fn expire(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) {
         self.levels.iter_mut().for_each(|ring| expire_head(ring, now, expired));
         self.count();
     }

@@ -11,6 +11,22 @@ use crate::id::Nanos;
 /// The largest capacity: slots are numbered with 32 bits.
 pub const CAPACITY_MAX: usize = (u32::MAX - 1) as usize;
 
+/// How much may wait in a queue; one message may always wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Messages, 1 to [`CAPACITY_MAX`].
+    pub messages: usize,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+impl From<usize> for Room {
+    /// So many messages, whatever their size.
+    fn from(messages: usize) -> Self {
+        Self { messages, bytes: u64::MAX }
+    }
+}
+
 /// What happens when a message meets a full queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
@@ -85,15 +101,18 @@ pub struct OutputQueue {
     stage: Box<dyn OutputStage>,
     link: Link,
     lifetime: Lifetime,
-    capacity: usize,
-    /// Messages beyond the capacity that may be queued until as many have gone.
+    room: Room,
+    /// Messages beyond the room that may be queued until as many have gone, and bytes.
     expected: usize,
+    expected_bytes: u64,
+    /// Of all messages that are queued.
+    bytes: u64,
     overflow: Overflow,
     counts: Counts,
     /// The latest `now` that was seen: time does not go back.
     now: Nanos,
     targets: Vec<Target>,
-    expired: Vec<u32>,
+    expired: Vec<Outgoing>,
 }
 
 impl std::fmt::Debug for OutputQueue {
@@ -106,24 +125,26 @@ impl std::fmt::Debug for OutputQueue {
 }
 
 impl OutputQueue {
-    /// A queue of at most `capacity` messages in front of `stage`.
+    /// A queue in front of `stage`.
     pub fn new(
         stage: Box<dyn OutputStage>,
-        capacity: usize,
+        room: Room,
         overflow: Overflow,
         expiry: Expiry,
         link: Link,
     ) -> Result<Self, Invalid> {
         link.validate()?;
-        if !(1..=CAPACITY_MAX).contains(&capacity) {
-            return Err(Invalid::new("capacity", capacity, format!("1 to {CAPACITY_MAX} messages")));
+        if !(1..=CAPACITY_MAX).contains(&room.messages) {
+            return Err(Invalid::new("capacity", room.messages, format!("1 to {CAPACITY_MAX} messages")));
         }
         Ok(Self {
             stage,
             link,
             lifetime: Lifetime::new(expiry, &link),
-            capacity,
+            room,
             expected: 0,
+            expected_bytes: 0,
+            bytes: 0,
             overflow,
             counts: Counts::default(),
             now: Nanos::MIN,
@@ -164,8 +185,10 @@ impl OutputQueue {
         if !self.expired.is_empty() {
             self.note_expired(lost);
         }
-        self.counts.popped += u64::from(message.is_some());
-        self.expected = self.expected.saturating_sub(1);
+        match &message {
+            Some(message) => self.leave(message),
+            None => (self.expected, self.expected_bytes) = (0, 0),
+        }
         message
     }
 
@@ -173,12 +196,15 @@ impl OutputQueue {
     pub fn extract(&mut self, is_chosen: &dyn Fn(u32) -> bool) -> Vec<Outgoing> {
         let taken = self.stage.extract(is_chosen);
         self.counts.pushed -= taken.len() as u64;
+        self.bytes -= taken.iter().map(|message| u64::from(message.size_bytes)).sum::<u64>();
         taken
     }
 
-    /// So many messages come from another queue: nothing is lost for them, unless there are more than the capacity of those.
-    pub fn expect(&mut self, count: usize) {
-        self.expected = self.expected.saturating_add(count).min(self.capacity);
+    /// These messages come from another queue: nothing is lost for them, unless there is no room for that many alone.
+    pub fn expect(&mut self, messages: &[Outgoing]) {
+        let bytes: u64 = messages.iter().map(|message| u64::from(message.size_bytes)).sum();
+        self.expected = self.expected.saturating_add(messages.len()).min(self.room.messages);
+        self.expected_bytes = self.expected_bytes.saturating_add(bytes).min(self.room.bytes);
     }
 
     /// Messages queued, expired but not yet found ones included.
@@ -191,9 +217,14 @@ impl OutputQueue {
         self.stage.is_empty()
     }
 
-    /// The most messages that may be queued.
-    pub fn capacity(&self) -> usize {
-        self.capacity
+    /// Bytes of the messages queued.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How much may be queued.
+    pub fn room(&self) -> Room {
+        self.room
     }
 
     /// Messages by what became of them.
@@ -242,11 +273,13 @@ impl OutputQueue {
     fn admit(&mut self, now: Nanos, arrival: &Arrival<'_>, lost: &mut Vec<Lost>) -> Admission {
         self.now = self.now.max(now);
         self.counts.pushed += 1;
-        let full = self.stage.len() >= self.capacity + self.expected && !self.make_room(lost);
+        let size_bytes = u64::from(arrival.message.size_bytes);
+        let full = !self.has_room(1, size_bytes) && !self.make_room(size_bytes, lost);
         if full && self.overflow != Overflow::DropOldest {
             return self.refuse(arrival.message, lost);
         }
         self.stage.push(arrival);
+        self.bytes += size_bytes;
         if full {
             // After the push, so that `priority` may give up the newcomer.
             self.evict(lost);
@@ -254,17 +287,37 @@ impl OutputQueue {
         Admission::Queued
     }
 
-    /// Drops the expired; whether there is a place now.
+    /// Whether so much more may be queued; one message may always wait.
+    #[inline]
+    fn has_room(&self, messages: usize, bytes: u64) -> bool {
+        let (len, limit_bytes) =
+            (self.stage.len() + messages, self.room.bytes.saturating_add(self.expected_bytes));
+        len <= self.room.messages + self.expected && (self.bytes + bytes <= limit_bytes || len <= 1)
+    }
+
+    /// Drops the expired; whether there is room for one more message of this size now.
     #[cold]
-    fn make_room(&mut self, lost: &mut Vec<Lost>) -> bool {
+    fn make_room(&mut self, size_bytes: u64, lost: &mut Vec<Lost>) -> bool {
         self.stage.expire(self.now, &mut self.expired);
         self.note_expired(lost);
-        self.stage.len() < self.capacity + self.expected
+        self.has_room(1, size_bytes)
     }
 
     fn note_expired(&mut self, lost: &mut Vec<Lost>) {
         self.counts.expired += self.expired.len() as u64;
-        lost.extend(self.expired.drain(..).map(|token| Lost { token, reason: Reason::Expired }));
+        self.bytes -= self.expired.iter().map(|message| u64::from(message.size_bytes)).sum::<u64>();
+        let expired = self.expired.drain(..);
+        lost.extend(expired.map(|message| Lost { token: message.token, reason: Reason::Expired }));
+    }
+
+    /// A message goes out: its place is free, unless it was one too many.
+    #[inline]
+    fn leave(&mut self, message: &Outgoing) {
+        self.counts.popped += 1;
+        let size_bytes = u64::from(message.size_bytes);
+        self.bytes -= size_bytes;
+        self.expected = self.expected.saturating_sub(1);
+        self.expected_bytes = self.expected_bytes.saturating_sub(size_bytes);
     }
 
     fn refuse(&mut self, message: &Outgoing, lost: &mut Vec<Lost>) -> Admission {
@@ -273,8 +326,11 @@ impl OutputQueue {
         if self.overflow == Overflow::Disconnect { Admission::Disconnect } else { Admission::Refused }
     }
 
+    /// A large message may take the place of several. There are no more of those than ever came: it costs little on average.
     fn evict(&mut self, lost: &mut Vec<Lost>) {
-        if let Some(message) = self.stage.evict_oldest() {
+        while !self.has_room(0, 0) {
+            let Some(message) = self.stage.evict_oldest() else { return };
+            self.bytes -= u64::from(message.size_bytes);
             self.counts.evicted += 1;
             lost.push(Lost { token: message.token, reason: Reason::Evicted });
         }

@@ -24,11 +24,11 @@ pub trait OutputStage: Send + Sync {
     /// Takes a message in.
     fn push(&mut self, arrival: &Arrival<'_>);
 
-    /// The message to send at `now`; the tokens of expired ones that it met are appended to `expired`.
-    fn pop(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<Outgoing>;
+    /// The message to send at `now`; expired ones that it met are appended to `expired`.
+    fn pop(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) -> Option<Outgoing>;
 
     /// Drops the expired messages that it can find without a scan.
-    fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>);
+    fn expire(&mut self, now: Nanos, expired: &mut Vec<Outgoing>);
 
     /// Gives up the oldest message, or what the policy says instead.
     fn evict_oldest(&mut self) -> Option<Outgoing>;

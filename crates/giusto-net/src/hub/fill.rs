@@ -61,6 +61,8 @@ fn append(out: &mut Vec<u8>, delivery: &Delivery<'_>) {
 
 /// Messages for one client that are worth a write of their own.
 const BULK: usize = 256;
+/// Bytes that are.
+const BULK_BYTES: u64 = 256 << 10;
 /// Below this many a client is not in the midst of a stream, and waits for nothing.
 const FEW: usize = 8;
 /// Turns that a write is put off at most.
@@ -72,8 +74,10 @@ impl Hub {
     pub fn defer(&mut self, id: ConnId) -> bool {
         let Some(conn) = self.conns.get_mut(id) else { return false };
         let waiting = conn.client.map_or(0, |client| self.engine.waiting_for(client));
+        let bytes = conn.client.map_or(0, |client| self.engine.waiting_bytes_for(client));
         let enough = BULK.min(self.config.engine.output_capacity / 4);
         let put_off = (FEW..enough).contains(&waiting)
+            && bytes < BULK_BYTES.min(self.config.engine.output_bytes / 4)
             && conn.outbox.is_empty()
             && conn.due.is_empty()
             && conn.due_guarded.is_empty()

@@ -49,7 +49,7 @@ impl OutputStage for PythonOutput {
         });
     }
 
-    fn pop(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<Outgoing> {
+    fn pop(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) -> Option<Outgoing> {
         self.expire(now, expired);
         if self.waiting.is_empty() {
             return None;
@@ -63,12 +63,12 @@ impl OutputStage for PythonOutput {
         self.take(number?)
     }
 
-    fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>) {
+    fn expire(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) {
         while let Some(&(alive_until_ns, number)) = self.expiries.first() {
             if now <= alive_until_ns {
                 return;
             }
-            expired.extend(self.take(number).map(|message| message.token));
+            expired.extend(self.take(number));
         }
     }
 

@@ -80,7 +80,7 @@ impl OutputPolicy {
             }
             Self::Made(make) => {
                 let expiry = link.expiry.map_or_else(|| self.expiry(), Ok)?;
-                OutputQueue::new(make(), link.capacity, link.overflow, expiry, parameters)
+                OutputQueue::new(make(), link.capacity.into(), link.overflow, expiry, parameters)
             }
         }
     }

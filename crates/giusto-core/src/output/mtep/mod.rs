@@ -254,19 +254,19 @@ impl OutputStage for Mtep {
         self.arrivals += 1;
     }
 
-    fn pop(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<Outgoing> {
+    fn pop(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) -> Option<Outgoing> {
         self.expire(now, expired);
         self.note_step(now);
         self.renew(now);
         self.winner(now).map(|slot| self.take(slot))
     }
 
-    fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>) {
+    fn expire(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) {
         while let Some(((alive_until_ns, _), slot)) = self.expiries.first() {
             if now <= alive_until_ns {
                 return;
             }
-            expired.push(self.take(slot).token);
+            expired.push(self.take(slot));
         }
     }
 

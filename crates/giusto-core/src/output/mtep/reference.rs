@@ -51,13 +51,13 @@ impl MtepReference {
     }
 
     /// Drops the expired; the first message with the greatest priority of the rest.
-    fn scan(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<u32> {
+    fn scan(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) -> Option<u32> {
         let mut best: Option<(f64, u32)> = None;
         let mut next = self.messages.oldest();
         while let Some(slot) = next {
             next = self.messages.after(slot);
             match self.priority(slot, now) {
-                None => expired.push(self.messages.remove(slot).message.token),
+                None => expired.push(self.messages.remove(slot).message),
                 Some(priority) if best.is_none_or(|(greatest, _)| priority > greatest) => {
                     best = Some((priority, slot));
                 }
@@ -79,11 +79,11 @@ impl OutputStage for MtepReference {
         self.targets[slot].extend_from_slice(arrival.targets);
     }
 
-    fn pop(&mut self, now: Nanos, expired: &mut Vec<u32>) -> Option<Outgoing> {
+    fn pop(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) -> Option<Outgoing> {
         self.scan(now, expired).map(|slot| self.messages.remove(slot).message)
     }
 
-    fn expire(&mut self, now: Nanos, expired: &mut Vec<u32>) {
+    fn expire(&mut self, now: Nanos, expired: &mut Vec<Outgoing>) {
         self.scan(now, expired);
     }
 
