@@ -21,7 +21,15 @@ WATCHDOG_S = 300.0
 class Retaining:
     """`giusto broker` with a folder for retained topics, and with one for records if it is told to."""
 
-    def __init__(self, folder: Path, patterns: str, *, traces: bool = False, **settings: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        patterns: str,
+        *,
+        traces: bool = False,
+        listen: str = "tcp://127.0.0.1:0",
+        **settings: str,
+    ) -> None:
         variables = {
             **{f"GIUSTO_{name.upper()}": value for name, value in settings.items()},
             "GIUSTO_RETAIN_PATTERNS": patterns,
@@ -30,7 +38,7 @@ class Retaining:
         if traces:
             variables |= {"GIUSTO_TRACE_FOLDER": str(folder / "trace"), "GIUSTO_TRACE_FILE_AGE": "200ms"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "giusto", "broker", "--listen", "tcp://127.0.0.1:0"],
+            [sys.executable, "-m", "giusto", "broker", "--listen", listen],
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

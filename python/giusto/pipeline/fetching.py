@@ -10,7 +10,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from giusto.errors import Closed, NotRetained
+from giusto.errors import Closed, NotRetained, TimedOut
 from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.remote import Remote, bus_of, forget
 from giusto.pipeline.tables.files import RECORDS
@@ -68,7 +68,7 @@ class Fetching:
         """Whether the broker has somebody who answers; a connection that has ended is made anew next time."""
         try:
             return bool(bus_of(self.options.url).subscribers(topic))
-        except Closed:
+        except (Closed, TimedOut):
             forget(self.options.url)
             raise
 

@@ -9,6 +9,7 @@ print(done.verdict.violations, done.table("contract_audit").to_pandas())
 from __future__ import annotations
 
 import errno
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from giusto.pipeline.fetching import Fetching
 
+_log = logging.getLogger("giusto.pipeline")
 TABLES_FOLDER = "tables"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -93,11 +95,6 @@ def stream(
     refresh_s = duration_ns(refresh, "refresh") / 1e9
     keep_s = None if keep is None else duration_ns(keep, "keep") / 1e9
     source = sourced(records, bus, out)
-
-    def shown(verdict: Verdict) -> None:
-        if publish is not None:
-            publish_models(publish, Result(source.out.path, verdict))
-
     with source:
         course = Stream(
             started(master, settings),
@@ -110,7 +107,7 @@ def stream(
             keep_s=keep_s,
             watch=watch,
             fetching=source.fetching,
-            shown=shown,
+            shown=None if publish is None else Telling(publish, source.out.path),
         )
         return Result(source.out.path, course.run(ended))
 
@@ -161,6 +158,24 @@ def publish_models(url: str, done: Result) -> None:
     from giusto.pipeline import models
 
     models.publish(url, {name: done.table(name) for name in models.TABLES})
+
+
+@dataclass(slots=True)
+class Telling:
+    """Publishes the models of a stream. If the broker is away it hears the next ones; that is said once."""
+
+    url: str
+    out: Path
+    is_away: bool = False
+
+    def __call__(self, verdict: Verdict) -> None:
+        try:
+            publish_models(self.url, Result(self.out, verdict))
+            self.is_away = False
+        except (ConnectionError, TimeoutError) as error:
+            if not self.is_away:
+                _log.warning("models are not published until the broker is there: %s", error)
+            self.is_away = True
 
 
 def started(master: str | None, settings: Mapping[str, str] | None) -> SparkSession:

@@ -149,6 +149,8 @@ class Remote:
             except RequestFailed as error:
                 raise _told(error) from None
             except TimedOut:
+                # It may be half open: the next question has a new one.
+                forget(self._url)
                 raise
             except Closed:
                 forget(self._url)
