@@ -182,6 +182,15 @@ class Batches:
             return state
         return forget(state, self.folder / PARTS, time.time() - self.keep_s)
 
+    def tidy(self) -> None:
+        """The same between micro-batches: deliveries grow old also while nothing comes."""
+        state = self.forget(self.state)
+        if state.forgotten == self.state.forgotten:
+            return
+        write_json(self.folder / STATE, state.to_dict())
+        self.state = state
+        remove_forgotten(state, self.folder / PARTS)
+
     def bundle_bad(self, state: State) -> State:
         """The same with rows that were left out."""
         some = to_bundle(state.bad)
