@@ -67,7 +67,12 @@ def test_rows_that_came_too_late_are_no_secret() -> None:
     ("words", "said"),
     [
         ([], "--records = nothing: expected a trace folder or a file of records, or a bus"),
-        (["--records", ".", "--bus", "giusto://127.0.0.1:9"], "--records = also bus: expected"),
+        (
+            ["--records", ".", "--bus", "giusto://127.0.0.1:9"],
+            "--records = .: expected records from one place; giusto://127.0.0.1:9 is named as well",
+        ),
+        (["--bus", "nonsense://x", "--out", "x"], "--bus = nonsense://x: expected giusto://host:port"),
+        (["--records", ".", "--publish", "nonsense://x"], "--publish = nonsense://x: expected giusto://"),
         (["--bus", "giusto://127.0.0.1:9"], "--out = nothing: expected a folder for the tables"),
         (["--records", "nowhere"], "--records = nowhere: expected a trace folder"),
         (["--records", ".", "--conf", "x=1"], "--conf = x=1: expected spark.NAME=VALUE"),
