@@ -50,8 +50,15 @@ def test_the_verdict_says_what_matters_first() -> None:
     ],
 )
 def test_the_verdict_in_a_sentence(found: dict[str, int], said: str) -> None:
-    verdict = judged(Counts(), 9, [{**AUDIT, **found}], [], [], dropped={})
+    verdict = judged(Counts(used=9), 9, [{**AUDIT, **found}], [], [], dropped={})
     assert rows(verdict)[0] == ("verdict", said)
+
+
+def test_where_nothing_could_be_used_nothing_is_judged() -> None:
+    counts = Counts(records=3, quarantined={"foreign": 3}, quarantined_files={"foreign": 2})
+    said = dict(rows(judged(counts, 0, [], [], [], dropped={})))
+    assert said["verdict"] == "nothing to judge: there was no record that could be used"
+    assert said["left out"] == "3 foreign, 2 files (foreign)"
 
 
 def test_rows_that_came_too_late_are_no_secret() -> None:
