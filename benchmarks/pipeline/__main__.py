@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.pipeline import whole
 from benchmarks.pipeline.measures import Course, empty_jobs, engines
 from benchmarks.pipeline.page import Figures, number, page, percent, stages
-from benchmarks.pipeline.records import FILE_ROWS, write
+from benchmarks.pipeline.records import CLIENTS, FILE_ROWS, write
 from benchmarks.run import Figure, figures, machine
 from rich.console import Console
 
@@ -29,6 +29,8 @@ MILLIONS = (1, 5, 20)
 WARM_FILES = 3
 WARM_ROWS = 200_000
 MILLION = 1_000_000
+# Nearly all deliveries are of two records here: the slow way through silver.
+ENDS_MILLIONS = 5
 
 
 def measured(folder: Path, millions: list[int], console: Console) -> Figures:
@@ -42,12 +44,15 @@ def measured(folder: Path, millions: list[int], console: Console) -> Figures:
     course = Course(folder / "tables", engines(spark, folder), console.print)
     for size in millions:
         course.size(paths[: size * MILLION // FILE_ROWS], size * MILLION)
+    ends = Course(folder / "tables", course.engines, console.print)
+    size = min(ENDS_MILLIONS, max(millions)) * MILLION
+    ends.ends(write(folder / "ends", size, traced=CLIENTS), size)
     empty_s = list(empty_jobs(spark))
     wholes = [whole.batch(folder / "records", folder / "batch", max(millions) * MILLION)]
     console.print(f"batch: {wholes[-1].seconds:.1f} s")
     wholes.append(streamed(folder, paths, console))
     session.stop()
-    return Figures(course.took, wholes, empty_s, source())
+    return Figures(course.took, wholes, empty_s, source(), ends.took)
 
 
 def streamed(folder: Path, paths: list[Path], console: Console) -> whole.Whole:

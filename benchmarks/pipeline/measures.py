@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SILVER = ("deliveries",)
 GOLD = tuple(table.name for table in TABLES)
 SCANS = {"count of all rows": "count(*)", "sum of one column": "sum(t_sent_ns)"}
+ENDS = "deliveries, every subscriber keeps records"
 SPARK, DUCKDB, POLARS = "Spark", "DuckDB", "Polars"
 LONGEST_S = 60.0
 
@@ -107,6 +108,12 @@ class Course:
                 engine.input(table, self.folder / SPARK / table)
         for table in GOLD:
             self.table(table, rows)
+
+    def ends(self, paths: list[Path], rows: int) -> None:
+        """The deliveries of records that every subscriber keeps, too."""
+        for name, engine in self.engines.items():
+            engine.records(paths)
+            self.time(name, ENDS, rows, partial(engine.write, "deliveries", self.folder / name / "ends"))
 
     def table(self, table: str, rows: int) -> None:
         """One table, by all who can."""

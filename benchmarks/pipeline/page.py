@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.pipeline.measures import DUCKDB, GOLD, LONGEST_S, POLARS, SCANS, SILVER, SPARK, Took
+from benchmarks.pipeline.measures import DUCKDB, ENDS, GOLD, LONGEST_S, POLARS, SCANS, SILVER, SPARK, Took
 from benchmarks.pipeline.whole import STAGES, Whole
 from benchmarks.run import Figure, by_bench, grid, markdown
 
@@ -25,10 +25,16 @@ settled. What waits are records of slices of time that have not ended. Processor
 SPENT = """\
 Stages of a stream follow each other. Within settling the tables are made three at a time, so their times add
 up to more. Files are let in, read to their ends and counted beside all this, in a thread of its own."""
+ENDED = """\
+Then nearly every delivery is made of two records, one of the broker and one of the subscriber, which have to
+be found together. Where only brokers keep records most deliveries are made of one."""
 LEFT_OUT = f"""\
 Where there is no figure the engine would have taken longer than {LONGEST_S:.0f} s, by its time at the size
 before, or does not make the table (Polars: `arrival_envelope`)."""
-SOURCE = "`benchmarks/source.py`: rows of a retained topic, through the Python data source and without it."
+SOURCE = """\
+`benchmarks/source.py`: rows of a retained topic, through the Python data source and without it. Where rows
+are ready nobody is asked for them: that is what Spark takes for a Python data source anyway. The time of a
+stream is from its start to its end."""
 WHOLE = [
     "run", "records", "seconds", "records/s", "processor seconds per million", "until all was read, s",
     "waiting at most, records", "waiting at most, MB",
@@ -46,6 +52,7 @@ class Figures:
     wholes: Sequence[Whole]
     empty_s: Sequence[float]
     source: Sequence[Figure] = ()
+    ends: Sequence[Took] = ()
 
     @property
     def sizes(self) -> list[int]:
@@ -54,7 +61,7 @@ class Figures:
 
     def seconds(self, engine: str, what: str, rows: int) -> float | None:
         """How long something took, if it was measured."""
-        for each in self.took:
+        for each in (*self.took, *self.ends):
             if (each.engine, each.what, each.rows) == (engine, what, rows):
                 return each.seconds
         return None
@@ -100,6 +107,7 @@ def page(figures: Figures, machine: str, date: str) -> str:
         f"## Each table, {largest / 1e6:g} million records",
         markdown(TABLE, [table_row(figures, what, largest) for what in tables]),
         LEFT_OUT,
+        *ends(figures),
         "## How it grows",
         markdown(
             ["table", *(f"{size}, s" for size in by_size), "time for a record, last to first"],
@@ -119,6 +127,18 @@ def page(figures: Figures, machine: str, date: str) -> str:
         parts += ["## Spark reads topics", SOURCE]
         parts += [markdown(*grid(found)) for found in by_bench(list(figures.source)).values()]
     return "\n\n".join(parts) + "\n"
+
+
+def ends(figures: Figures) -> list[str]:
+    """Silver at its slowest, if it was measured."""
+    if not figures.ends:
+        return []
+    rows = figures.ends[0].rows
+    return [
+        f"## Every subscriber keeps records, {rows / 1e6:g} million records",
+        markdown(TABLE, [table_row(figures, ENDS, rows)]),
+        ENDED,
+    ]
 
 
 def aims(figures: Figures) -> list[list[str]]:

@@ -2,8 +2,8 @@
 
 64 topics with one to three publishers and one to six subscriptions each, 100,000 records in a second. One
 processor serves the messages in order of arrival, so that some wait. Half of the subscriptions have a bound,
-which a few messages exceed; some messages are policed or expire. One subscriber keeps records too, and one
-record in twelve is of a link to another broker.
+which a few messages exceed; some messages are policed or expire. One subscriber keeps records too, or more of
+them if told, and one record in twelve is of a link to another broker.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ RATE_HZ = 100_000
 SEQUENCES = 1 << 20
 """Sequence numbers of one flow in one file."""
 WALL_OFFSET_NS = 1_790_000_000_000_000_000
-TRACED = "client-0"
-"""The subscriber that keeps records."""
+CLIENTS = 40
+"""Subscribers; the first of them keep records."""
 LINKED = 1 / 3
 """Messages that go on to another broker."""
 STALLS, STALL_NS = 1 / 50_000, 5_000_000
@@ -70,7 +70,7 @@ class Ward:
             flow_size=rng.choice([64, 200, 1_000, 4_000], len(flow_topic)),
             first=np.concatenate([[0], np.cumsum(fan_out)[:-1]]),
             fan_out=fan_out,
-            client=rng.permutation(count) % 40,
+            client=rng.permutation(count) % CLIENTS,
             bound=bound,
             deadline=np.where(rng.random(count) < 0.4, 3_000_000, NONE),
             price=np.where(rng.random(count) < 0.4, rng.choice([0.5, 1.0, 2.5], count), np.nan),
@@ -80,13 +80,17 @@ class Ward:
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of one file: a stretch of time of its own. Of so many of them there is a copy."""
+    """The rows of one file: a stretch of time of its own. Of so many of them there is a copy.
+
+    So many subscribers are traced: they keep records.
+    """
 
     ward: Ward
     seed: int
     number: int
     rows: int
     twice: int = 0
+    traced: int = 1
 
     @cached_property
     def columns(self) -> dict[str, Any]:
@@ -102,7 +106,8 @@ class Part:
     def messages(self, rng: np.random.Generator) -> dict[str, Any]:
         """One entry for each message, in order of arrival; the processor serves one after the other."""
         ward = self.ward
-        per_message = float(ward.fan_out[ward.flow_topic].mean()) * 1.01 + LINKED
+        seen_twice = 0.01 + (self.traced - 1) / CLIENTS
+        per_message = float(ward.fan_out[ward.flow_topic].mean()) * (1 + seen_twice) + LINKED
         count = int(self.rows / per_message * 1.08) + 20
         since = self.number * self.rows * 1_000_000_000 // RATE_HZ + 1_000_000_000
         gaps = rng.exponential(per_message * 1e9 / RATE_HZ, count)
@@ -137,7 +142,7 @@ class Part:
         deliveries = self.deliveries(rng, {name: values[matched] for name, values in sent.items()})
         policed = np.flatnonzero(sent["outcome"] == 3)
         lost = unmatched({name: values[policed] for name, values in sent.items()}, hop=0, node=0)
-        is_traced = (deliveries["subscriber"] == 0) & (deliveries["outcome"] < 2)
+        is_traced = (deliveries["subscriber"] < self.traced) & (deliveries["outcome"] < 2)
         at_end = self.at_subscriber(rng, {name: values[is_traced] for name, values in deliveries.items()})
         on = np.flatnonzero((sent["outcome"] == 0) & (rng.random(len(sent["flow"])) < LINKED))
         linked = unmatched({name: values[on] for name, values in sent.items()}, hop=0, node=1)
@@ -182,7 +187,7 @@ class Part:
         return {
             **seen,
             "hop": np.ones(count, np.int64),
-            "node": np.full(count, 2),
+            "node": 2 + seen["subscriber"],
             "t_ingress_ns": received,
             "t_selected_ns": nothing,
             "t_egress_ns": nothing,
@@ -194,18 +199,18 @@ class Part:
         """The rows as records."""
         found = self.columns
         count = len(found["flow"])
-        clients = [f"client-{n}" for n in range(40)]
+        clients = [f"client-{n}" for n in range(CLIENTS)]
         flows = [f"device-{n}" for n in range(len(self.ward.flow_topic))]
         columns = {
             "run": named(np.zeros(count, np.int64), [RUN]),
-            "node": named(found["node"], [NODE, LINK, TRACED]),
+            "node": named(found["node"], [NODE, LINK, *clients]),
             "topic": named(found["topic"], [f"ward/{n % 8}/bed/{n // 8}/vitals" for n in range(TOPICS)]),
             "publisher": named(found["flow"], flows),
             "subscriber": named(found["subscriber"], clients),
             "outcome": named(found["outcome"], [each.value for each in record.Outcome]),
             "priority": np.zeros(count, np.int8),
             "t_intended_ns": found["t_sent_ns"],
-            "clock_error_ns": np.where(found["node"] == 2, 20_000, 0),
+            "clock_error_ns": np.where(found["node"] >= 2, 20_000, 0),
             "price": pa.array(found["price"], from_pandas=True),
             "penalty": pa.array(found["price"] / 10, from_pandas=True),
         }
@@ -248,7 +253,7 @@ def named(numbers: Whole, names: list[str]) -> pa.DictionaryArray:
 
 
 def write(
-    folder: Path, rows: int, *, file_rows: int = FILE_ROWS, seed: int = 1, twice: int = 0
+    folder: Path, rows: int, *, file_rows: int = FILE_ROWS, seed: int = 1, twice: int = 0, traced: int = 1
 ) -> list[Path]:
     """A trace folder of so many records; the first files are those of a smaller one."""
     ward = Ward.drawn(seed)
@@ -256,7 +261,7 @@ def write(
     records.mkdir(parents=True, exist_ok=True)
     found = []
     for number, start in enumerate(range(0, rows, file_rows)):
-        table = Part(ward, seed, number, min(file_rows, rows - start), twice).table()
+        table = Part(ward, seed, number, min(file_rows, rows - start), twice, traced).table()
         said = {"run": RUN, "node": NODE, "sequence": number, "wall_offset_ns": WALL_OFFSET_NS}
         metadata = {**(table.schema.metadata or {}), TRACE_KEY: json.dumps(said).encode()}
         found.append(records / f"{NODE}-{RUN[:8]}-{number:08}.parquet")

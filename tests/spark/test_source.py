@@ -11,6 +11,7 @@ import pytest
 from retaining import Retaining, log_of, publish, wait_for
 
 import giusto
+from giusto.pipeline.session import CHECKPOINTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -121,6 +122,10 @@ def test_a_stream_goes_on_where_it_stopped(
     assert 0 < max(log.cursors.values()) <= log.head
     with pytest.raises(Exception, match="checkpoint = of a query on steps/s"):
         drained(stream(giusto_spark, broker, "ward/1"), out, checkpoint)
+
+
+def test_logs_of_streams_are_written_without_other_programs(giusto_spark: SparkSession) -> None:
+    assert str(giusto_spark.conf.get(CHECKPOINTS)).endswith(".FileSystemBasedCheckpointFileManager")
 
 
 def test_what_is_not_retained_is_said(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:

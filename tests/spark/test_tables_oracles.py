@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -23,7 +24,7 @@ pytest.importorskip("duckdb", reason="extra `oracles` is not installed")
 pytest.importorskip("polars", reason="extra `oracles` is not installed")
 
 from benchmarks.pipeline import bear, duck
-from benchmarks.pipeline.records import write
+from benchmarks.pipeline.records import CLIENTS, write
 
 pytestmark = pytest.mark.spark
 
@@ -78,24 +79,40 @@ def is_same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def require_same(found: pa.Table, oracle: Oracle, name: str, place: Path) -> None:
+    """What an oracle makes of its records is what Spark found."""
+    columns = [column for column in found.schema.names if column != "exact"]
+    expected = rows(found, columns)
+    oracle.write(name, place)
+    others = pq.read_table(place)
+    assert set(others.schema.names) == set(columns)
+    compared = rows(others, columns)
+    assert len(compared) == len(expected)
+    for one, other in zip(expected, compared, strict=True):
+        differing = [
+            (column, mine, its)
+            for column, mine, its in zip(columns, one, other, strict=True)
+            if not is_same(mine, its)
+        ]
+        assert not differing
+
+
 @pytest.mark.parametrize("name", [*SILVER, *(table.name for table in TABLES)])
 def test_spark_duckdb_and_polars_come_to_the_same(made: Made, name: str) -> None:
     found = made.frames[name].toArrow()
-    columns = [column for column in found.schema.names if column != "exact"]
-    expected = rows(found, columns)
-    assert expected
+    assert found.num_rows
     for oracle in made.oracles:
-        if isinstance(oracle, bear.Bear) and name not in bear.TABLES:
-            continue
-        oracle.write(name, made.folder / "oracle.parquet")
-        others = pq.read_table(made.folder / "oracle.parquet")
-        assert set(others.schema.names) == set(columns)
-        compared = rows(others, columns)
-        assert len(compared) == len(expected)
-        for one, other in zip(expected, compared, strict=True):
-            differing = [
-                (column, mine, its)
-                for column, mine, its in zip(columns, one, other, strict=True)
-                if not is_same(mine, its)
-            ]
-            assert not differing
+        if isinstance(oracle, duck.Duck) or name in bear.TABLES:
+            require_same(found, oracle, name, made.folder / "oracle.parquet")
+
+
+def test_deliveries_are_the_same_where_every_subscriber_keeps_records(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    paths = write(tmp_path, ROWS // 4, seed=4, traced=CLIENTS)
+    found = silver(bronze.read(spark, tmp_path).rows).deliveries.toArrow()
+    pairs = found.filter(pc.field("records") == 2)
+    assert pairs.num_rows > 0.9 * found.num_rows
+    for oracle in (duck.Duck(tmp_path / "scratch"), bear.Bear()):
+        oracle.records(paths)
+        require_same(found, oracle, "deliveries", tmp_path / "oracle.parquet")

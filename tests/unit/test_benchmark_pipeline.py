@@ -8,7 +8,7 @@ pytest.importorskip("duckdb", reason="extra `oracles` is not installed")
 pytest.importorskip("polars", reason="extra `oracles` is not installed")
 pytest.importorskip("pyspark", reason="extra `spark` is not installed")
 
-from benchmarks.pipeline.measures import DUCKDB, GOLD, SPARK, Took
+from benchmarks.pipeline.measures import DUCKDB, ENDS, GOLD, SPARK, Took
 from benchmarks.pipeline.page import Figures, aims, page
 from benchmarks.pipeline.whole import Whole
 
@@ -33,7 +33,8 @@ def figures() -> Figures:
     }
     stream = Whole("stream", 10 * MILLION, 100.0, 90.0, 7, 3_000_000, 150.0, spent_s)
     wholes = [Whole("batch", 20 * MILLION, 100.0), stream]
-    return Figures(took, wholes, [0.01, 0.02, 0.03])
+    ends = [Took(SPARK, ENDS, 5 * MILLION, 5.0), Took(DUCKDB, ENDS, 5 * MILLION, 2.0)]
+    return Figures(took, wholes, [0.01, 0.02, 0.03], ends=ends)
 
 
 def test_aims_are_reached_by_ratios_at_the_largest_size_that_both_were_measured_at(figures: Figures) -> None:
@@ -66,3 +67,4 @@ def test_the_page_has_every_table_and_no_figure_where_there_is_none(figures: Fig
     assert "| settling | 60 | 60 % |\n| settling losses | 70 | 70 % |\n| presenting | 20 | 20 % |" in text
     assert "| between stages | 10 | 10 % |" in text
     assert "letting in" not in text
+    assert f"| {ENDS} | 5 | 2 |  | 1 | 2.5 |  |" in text

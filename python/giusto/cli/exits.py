@@ -28,6 +28,7 @@ INTERRUPTED = 130
 OPTIONS = {
     "address": "--address",
     "attributes": "--attribute",
+    "bus": "--bus",
     "by": "--by",
     "client": "--name",
     "confidence": "--confidence",
@@ -42,6 +43,7 @@ OPTIONS = {
     "parameter": "--param",
     "parameters": "--param",
     "priority": "--priority",
+    "publish": "--publish",
     "records": "--records",
     "refresh": "--refresh",
     "seed": "--seed",

@@ -55,6 +55,8 @@ def run(
     models that were found go to the broker there. `settings` are Spark's, for a session that is started.
     """
     window_ns = duration_ns(window, "window", least_ns=1_000_000)
+    if publish is not None:
+        require_address(publish, "publish", must_answer=True)
     source = sourced(records, bus, out)
     with source:
         spark = started(master, settings)
@@ -89,6 +91,8 @@ def stream(
     table, and counted; other tables go on to cover them. Ended in any way, also by force, it goes on where it
     was when it is started again with the same `out`. The rest is as in `run`.
     """
+    if publish is not None:
+        require_address(publish, "publish")
     window_ns = duration_ns(window, "window", least_ns=1_000_000)
     delay_ns = duration_ns(delay, "delay")
     every_s = duration_ns(every, "every", least_ns=1_000_000) / 1e9
@@ -138,10 +142,13 @@ def full(error: OSError, out: Path) -> OSError:
 
 def sourced(records: str | Path | None, bus: str | None, out: str | Path | None) -> Source:
     """A folder or file that is here, or the files of a broker, which are brought to the folder of tables."""
-    if (records is None) == (bus is None):
-        given = "nothing" if records is None else "also bus"
-        raise InvalidInput("records", given, "a trace folder or a file of records, or a bus to get them from")
+    if records is not None and bus is not None:
+        raise InvalidInput("records", records, f"records from one place; {bus} is named as well")
+    if records is None and bus is None:
+        expected = "a trace folder or a file of records, or a bus to get them from"
+        raise InvalidInput("records", "nothing", expected)
     if bus is not None:
+        require_address(bus, "bus")
         if out is None:
             raise InvalidInput("out", "nothing", "a folder for the tables, if records come over the bus")
         from giusto.pipeline.fetching import Fetching
@@ -151,6 +158,19 @@ def sourced(records: str | Path | None, bus: str | None, out: str | Path | None)
         return Source(fetching.folder, output, fetching)
     path = existing(Path(records or "."))
     return Source(path, Output(default_out(path) if out is None else out))
+
+
+def require_address(url: str, field: str, *, must_answer: bool = False) -> None:
+    """Refuse what is not the address of a broker before anything is done; one that is away may come back."""
+    from giusto.client import connect
+
+    try:
+        connect(url).close()
+    except InvalidInput as error:
+        raise InvalidInput(field, error.value, error.expected) from None
+    except (ConnectionError, TimeoutError):
+        if must_answer:
+            raise
 
 
 def publish_models(url: str, done: Result) -> None:

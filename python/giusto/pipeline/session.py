@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from giusto.errors import InvalidInput, SparkFailed
+from giusto.pipeline.crash import cause_of
 from giusto.pipeline.prerequisites import require_spark
 from giusto.pipeline.scratch import Scratch
 from giusto.pipeline.shipping import shipped
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MASTER = "local[*]"
 MASTERS = re.compile(r"local(\[(\*|[1-9]\d*)(,\s*\d+)?\])?|(spark|k8s)://\S+|yarn")
 LOG = "jvm.log"
+CHECKPOINTS = "spark.sql.streaming.checkpointFileManagerClass"
 # Longer, and the name of a socket in it would be longer than systems allow: 103 bytes.
 SOCKET_FOLDER = 55
 # The code of many tables is more than the 48 MB that there are without the second compiler; when they are
@@ -100,11 +102,27 @@ def started(master: str, settings: Mapping[str, str]) -> SparkSession:
         with stderr_to(folder / LOG):
             made = builder.getOrCreate()
         keep_own_handler()
+        if is_embedded(master) and CHECKPOINTS not in settings:
+            hasten_checkpoints(made)
         return made
     except Exception as error:
-        problem = f"{error}\n{tail(folder / LOG)}".strip()
+        problem = reason(str(error), tail(folder / LOG))
         stop()
         raise SparkFailed(f"it does not start with master {master}: {problem}") from error
+
+
+def hasten_checkpoints(spark: SparkSession) -> None:
+    """Let streams write their logs to local disks without starting a program for each of them.
+
+    Spark's own choice asks one for the status of every file: a tenth of a second in each micro-batch.
+    """
+    for package in ("checkpointing.", ""):  # of this version of Spark, and of older ones
+        name = f"org.apache.spark.sql.execution.streaming.{package}FileSystemBasedCheckpointFileManager"
+        with suppress(Exception):  # not there
+            jvm: Any = spark._jvm
+            jvm.java.lang.Class.forName(name)
+            spark.conf.set(CHECKPOINTS, name)
+            return
 
 
 def keep_own_handler() -> None:
@@ -213,6 +231,14 @@ def stderr_to(path: Path) -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(log)
+
+
+def reason(error: str, log: str) -> str:
+    """Why Spark did not start, in a line: what the JVM said last counts if it did not get far."""
+    if "stopped SparkContext" in error:  # the end of all attempts to reach a cluster
+        return "nobody answers there; start the cluster, or name another one"
+    said = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("\tat ")]
+    return "; ".join([cause_of(error)[0], *said[-3:]])
 
 
 def tail(path: Path, lines: int = 10) -> str:

@@ -50,8 +50,15 @@ def test_the_verdict_says_what_matters_first() -> None:
     ],
 )
 def test_the_verdict_in_a_sentence(found: dict[str, int], said: str) -> None:
-    verdict = judged(Counts(), 9, [{**AUDIT, **found}], [], [], dropped={})
+    verdict = judged(Counts(used=9), 9, [{**AUDIT, **found}], [], [], dropped={})
     assert rows(verdict)[0] == ("verdict", said)
+
+
+def test_where_nothing_could_be_used_nothing_is_judged() -> None:
+    counts = Counts(records=3, quarantined={"foreign": 3}, quarantined_files={"foreign": 2})
+    said = dict(rows(judged(counts, 0, [], [], [], dropped={})))
+    assert said["verdict"] == "nothing to judge: there was no record that could be used"
+    assert said["left out"] == "3 foreign, 2 files (foreign)"
 
 
 def test_rows_that_came_too_late_are_no_secret() -> None:
@@ -67,7 +74,12 @@ def test_rows_that_came_too_late_are_no_secret() -> None:
     ("words", "said"),
     [
         ([], "--records = nothing: expected a trace folder or a file of records, or a bus"),
-        (["--records", ".", "--bus", "giusto://127.0.0.1:9"], "--records = also bus: expected"),
+        (
+            ["--records", ".", "--bus", "giusto://127.0.0.1:9"],
+            "--records = .: expected records from one place; giusto://127.0.0.1:9 is named as well",
+        ),
+        (["--bus", "nonsense://x", "--out", "x"], "--bus = nonsense://x: expected giusto://host:port"),
+        (["--records", ".", "--publish", "nonsense://x"], "--publish = nonsense://x: expected giusto://"),
         (["--bus", "giusto://127.0.0.1:9"], "--out = nothing: expected a folder for the tables"),
         (["--records", "nowhere"], "--records = nowhere: expected a trace folder"),
         (["--records", ".", "--conf", "x=1"], "--conf = x=1: expected spark.NAME=VALUE"),

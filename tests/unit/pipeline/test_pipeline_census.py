@@ -9,34 +9,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sound import SCHEMA, SOUND
 
 from giusto.pipeline.streaming import census
 from giusto.pipeline.streaming.census import Census
 from giusto.pipeline.streaming.slices import Group
 from giusto.pipeline.tables.bronze import LONGEST_NS
-from giusto.pipeline.tables.files import COLUMNS
 from giusto.pipeline.tables.table import SLICE_NS
-
-KINDS = {
-    "string": pa.string(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
-    "byte": pa.int8(),
-    "double": pa.float64(),
-}
-SCHEMA = pa.schema([(name, KINDS[kind]) for name, kind in COLUMNS.items()])
-SOUND = {
-    **dict.fromkeys(COLUMNS),
-    "run": "r",
-    "hop": 0,
-    "sequence": 1,
-    "size_bytes": 9,
-    "priority": 0,
-    "clock_error_ns": 0,
-    "outcome": "delivered",
-    "t_sent_ns": 100,
-    "t_ingress_ns": 200,
-}
 
 
 def batch(*rows: dict[str, Any]) -> pa.RecordBatch:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sound import SCHEMA, SOUND
 
 from giusto.pipeline import linking
 from giusto.pipeline.linking import link_name, linked_name, refer
@@ -21,29 +22,11 @@ from giusto.pipeline.streaming.slices import Group
 from giusto.pipeline.tables.files import COLUMNS, TRACE_KEY, VERSION_KEY
 from giusto.pipeline.tables.table import SLICE_NS
 
-KINDS = {
-    "string": pa.string(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
-    "byte": pa.int8(),
-    "double": pa.float64(),
-}
-SOUND = {
-    "run": "r",
-    "hop": 0,
-    "sequence": 1,
-    "size_bytes": 9,
-    "priority": 0,
-    "clock_error_ns": 0,
-    "outcome": "delivered",
-}
-SCHEMA = pa.schema([(name, KINDS[kind]) for name, kind in COLUMNS.items()])
-
 
 def write(folder: Path, number: int, sent_ns: list[int], **more: Any) -> Path:
     """A record file, of which the times matter."""
     said = json.dumps({"run": "r", "node": "hub", "sequence": number, "wall_offset_ns": 7}).encode()
-    rows = [dict.fromkeys(COLUMNS) | {"t_sent_ns": each, "t_ingress_ns": each} | more for each in sent_ns]
+    rows = [dict.fromkeys(COLUMNS) | more | {"t_sent_ns": each, "t_ingress_ns": each} for each in sent_ns]
     path = folder / "records" / f"hub-{number:08}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {VERSION_KEY: b"2", TRACE_KEY: said}

@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from giusto.pipeline.output import Output
+from giusto.pipeline.output import Output, read_json
+from giusto.pipeline.streaming.batches import STATE, Batches
 from giusto.pipeline.streaming.forgetting import forget, remove_forgotten
 from giusto.pipeline.streaming.parts import (
+    PARTS,
     TOGETHER,
     bundle_name,
     bundled,
@@ -62,6 +64,21 @@ def test_old_deliveries_are_counted_and_then_removed_also_after_a_crash(tmp_path
     assert forget(state, tmp_path, 150) == replace(state, forgetting=())
 
 
+def test_deliveries_grow_old_also_while_nothing_comes(tmp_path: Path) -> None:
+    path = tmp_path / PARTS / "0-000000001" / "deliveries" / "part-0.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"n": [1, 2, 3]}), path)
+    state = State(batch=7, parts=("0-000000001",))
+    batches = Batches(None, None, tmp_path, None, 1, 1, state, keep_s=3600.0)
+    batches.tidy()
+    assert (batches.state, path.exists(), (tmp_path / STATE).exists()) == (state, True, False)
+    os.utime(path, (100, 100))
+    for _ in range(2):
+        batches.tidy()
+        assert (batches.state.batch, batches.state.forgotten, path.exists()) == (7, 3, False)
+    assert State.from_dict(read_json(tmp_path / STATE)) == batches.state
+
+
 def test_what_no_state_knows_is_removed(tmp_path: Path) -> None:
     for name in ("0-000000001", "0-000000002", "1-000000002"):
         (tmp_path / name / "losses").mkdir(parents=True)
@@ -76,8 +93,9 @@ def test_a_stream_that_has_caught_up_presents_what_it_left_out_while_it_was_behi
     settled = State(batch=3, parts=("0-000000003-t",))
     assert stream.is_new(settled, is_behind=True)
     assert not stream.is_new(State(batch=3), is_behind=True)
-    stream.presented = (3, 0, 0, 0)
+    stream.presented = (3, 0, 0, 0, 0)
     assert not stream.is_new(settled, is_behind=True)
     assert stream.is_new(settled, is_behind=False)
-    stream.presented = (3, 0, 0, 1)
+    stream.presented = (3, 0, 0, 0, 1)
     assert not stream.is_new(settled, is_behind=False)
+    assert stream.is_new(replace(settled, forgotten=1), is_behind=False)

@@ -13,7 +13,7 @@ from giusto.errors import InvalidInput, NotInstalled
 from giusto.pipeline import prerequisites
 from giusto.pipeline.prerequisites import java_version, require_spark
 from giusto.pipeline.scratch import Scratch
-from giusto.pipeline.session import session
+from giusto.pipeline.session import reason, session
 
 
 @pytest.fixture
@@ -102,3 +102,11 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -
     assert set(tmp_path.iterdir()) == {living.path, newest.path}
     living.remove()
     newest.remove()
+
+
+def test_why_spark_did_not_start_is_said_in_a_line() -> None:
+    stopped = "An error occurred.\n: java.lang.IllegalStateException: on a stopped SparkContext.\nThis was"
+    assert reason(stopped, "") == "nobody answers there; start the cluster, or name another one"
+    log = "Exception in thread main\n\tat org.apache.spark.deploy.SparkSubmit.main\n\nNo such option\n"
+    said = reason("Java gateway process exited\nbefore all", log)
+    assert said == "Java gateway process exited; Exception in thread main; No such option"

@@ -36,6 +36,8 @@ def rows(verdict: Verdict) -> list[tuple[str, str]]:
 
 def headline(verdict: Verdict) -> str:
     """The verdict in a sentence."""
+    if not verdict.used:
+        return "nothing to judge: there was no record that could be used"
     match verdict.verdict:
         case "violated":
             return f"violated: {verdict.violations:,} deliveries were later than their bound"

@@ -62,9 +62,11 @@ def texts(blocks: pa.ChunkedArray) -> pa.Array:
         offsets = pa.repeat(pa.scalar(0, pa.int32()), len(blocks) + 1)
         nothing = pa.array([], pa.string())
         return pa.MapArray.from_arrays(offsets, nothing, nothing)
-    decoded = [_core.decode_attributes(one) if one else {} for one in blocks.to_pylist()]
+    # Each of them once: measured values and names of places are soon there again.
+    encoded = blocks.combine_chunks().dictionary_encode()
+    decoded = [_core.decode_attributes(one) if one else {} for one in encoded.dictionary.to_pylist()]
     pairs = [[(name, text(value)) for name, value in one.items()] for one in decoded]
-    return pa.array(pairs, attributes_type())
+    return pa.array(pairs, attributes_type()).take(encoded.indices)
 
 
 def text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,8 @@ STATE = "state.json"
 FILE = "file"
 # No slice has such a number.
 NEVER = 1 << 62
+# Makes one folder of several.
+Writer = Callable[[Work, Sequence[Path], Path], None]
 
 
 @dataclass(slots=True)
@@ -97,9 +99,11 @@ class Batches:
         with spending("settling"):
             state = self.settle(before, made)
         with spending("bundling"):
-            state = self.forget(self.bundle(state))
+            parts = self.bundled(state.parts, self.folder / PARTS, write_bundle)
+            state = self.forget(replace(state, parts=parts))
         if made.bad:
-            state = self.bundle_bad(replace(state, bad=(*state.bad, self.write_bad(made, before))))
+            bad = *state.bad, self.write_bad(made, before)
+            state = replace(state, bad=self.bundled(bad, self.folder / BAD, write_together))
         write_json(self.folder / STATE, state.to_dict())
         self.state = state
         self.intake.remove(state.gone)
@@ -167,14 +171,14 @@ class Batches:
             for group in groups
         )
 
-    def bundle(self, state: State) -> State:
-        """Make one part of several, if there are many."""
-        some = to_bundle(state.parts)
+    def bundled(self, parts: tuple[str, ...], place: Path, write: Writer) -> tuple[str, ...]:
+        """Parts in a folder, several of them as one if there are many."""
+        some = to_bundle(parts)
         if not some:
-            return state
-        place, bundle = self.folder / PARTS, bundle_name(some, self.token)
-        write_bundle(self.work, [place / part for part in some], place / bundle)
-        return replace(state, parts=bundled(state.parts, some, bundle))
+            return parts
+        bundle = bundle_name(some, self.token)
+        write(self.work, [place / part for part in some], place / bundle)
+        return bundled(parts, some, bundle)
 
     def forget(self, state: State) -> State:
         """Let deliveries go that are too old, if there is such a thing."""
@@ -182,14 +186,14 @@ class Batches:
             return state
         return forget(state, self.folder / PARTS, time.time() - self.keep_s)
 
-    def bundle_bad(self, state: State) -> State:
-        """The same with rows that were left out."""
-        some = to_bundle(state.bad)
-        if not some:
-            return state
-        place, bundle = self.folder / BAD, bundle_name(some, self.token)
-        write_together(self.work, [place / part for part in some], place / bundle)
-        return replace(state, bad=bundled(state.bad, some, bundle))
+    def tidy(self) -> None:
+        """The same between micro-batches: deliveries grow old also while nothing comes."""
+        state = self.forget(self.state)
+        if state.forgotten == self.state.forgotten:
+            return
+        write_json(self.folder / STATE, state.to_dict())
+        self.state = state
+        remove_forgotten(state, self.folder / PARTS)
 
     def waiting(self) -> DataFrame:
         """Rows that are not settled."""

@@ -78,7 +78,7 @@ class Stream:
     is_ending: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     counts: Counts | None = None
-    presented: tuple[int, ...] = (-1,)
+    presented: tuple[int, ...] = (-1, 0, -1)
     presented_s: float = 0.0
     took_s: float = 0.0
     started_s: float = field(default_factory=time.monotonic)
@@ -99,6 +99,7 @@ class Stream:
                 self.keep_s,
             )
             self.require_checkpoint(batches)
+            batches.tidy()
             self.let_in(batches)
             with quiet_callbacks():
                 self.follow(self.start(batches), batches, ended)
@@ -121,6 +122,9 @@ class Stream:
         waits = "waiting" if self.let_in(batches) else "waiting for the broker"
         is_busy = batches.intake.unread or self.lock.locked()
         self.tell(batches, "reading" if is_busy else waits)
+        if not is_busy:
+            with self.lock:
+                batches.tidy()
         is_behind = batches.intake.is_full
         share = PRESENTING_BEHIND if is_behind else PRESENTING
         wait_s = max(self.refresh_s, self.took_s * (1 / share - 1))
@@ -132,7 +136,7 @@ class Stream:
         """Whether there is something to present: also rows that wait, if they were left out the last time."""
         if is_behind:
             return bool(state.parts) and self.presented[0] != state.batch
-        return self.presented[0] != state.batch or not self.presented[-1]
+        return self.presented[:2] != (state.batch, state.forgotten) or not self.presented[-1]
 
     def let_in(self, batches: Batches) -> bool:
         """New files, as many as there is room for; whether their broker answers."""
@@ -191,7 +195,8 @@ class Stream:
     def tables(self, batches: Batches, with_waiting: bool) -> Counts:
         """Make them, unless they are as they would be made."""
         state, facts = batches.state, batches.facts.frame()
-        wanted = state.batch, len(batches.intake.bad), batches.facts.changes, int(with_waiting)
+        known = len(batches.intake.bad), batches.facts.changes
+        wanted = state.batch, state.forgotten, *known, int(with_waiting)
         if self.counts is None or self.presented != wanted:
             self.tell(batches, "presenting")
             page = Presentation(batches.work, self.out, self.folder, state, facts, self.window_ns)
