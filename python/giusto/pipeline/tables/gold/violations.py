@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.tables.gold.contract_audit import is_violation
 from giusto.pipeline.tables.selections import broker
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
+from giusto.pipeline.tables.tally import is_violation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
