@@ -75,3 +75,13 @@ def test_tables_of_tallies_are_those_of_deliveries(
         made = plain(table(name).partial(shared))
         assert made == plain(table(name).partial(alone)), name
         assert made, name
+
+
+def test_where_no_bound_was_exceeded_violations_are_not_looked_for(
+    spark: SparkSession, arrow: tuple[pa.Table, pa.Table]
+) -> None:
+    looking = part(spark, arrow, range(SLICES))
+    found = table("violations").partial(looking).toArrow()
+    without = table("violations").partial(replace(looking, may_violate=False)).toArrow()
+    assert (found.num_rows > 0, without.num_rows) == (True, 0)
+    assert without.schema == found.schema

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.judging import read
 from giusto.pipeline.tables.selections import messages
 from giusto.pipeline.tables.silver import Silver, is_copy, silver
 from giusto.pipeline.tables.table import Inputs
@@ -22,21 +23,30 @@ MESSAGES, TALLIES = "messages", "tallies"
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """Deliveries, messages and tallies that were written, and how many rows they are made of."""
+    """Deliveries, messages and tallies that were written; of how many rows, and how many were violations."""
 
     found: Silver
     deliveries: DataFrame
     messages: DataFrame
     tallies: DataFrame
+    records: int
+    violations: int
 
     def inputs(self, facts: DataFrame | None, window_ns: int) -> Inputs:
         """For tables."""
-        return Inputs(self.deliveries, self.found.hops, facts, window_ns, self.messages, self.tallies)
+        return Inputs(
+            self.deliveries,
+            self.found.hops,
+            facts,
+            window_ns,
+            self.messages,
+            self.tallies,
+            may_violate=self.violations > 0,
+        )
 
     def used(self, work: Work) -> int:
         """Rows that are part of a delivery, or a copy on a link."""
-        parts = work.do(lambda: self.tallies.selectExpr("sum(records)").first())[0] or 0
-        return int(parts) + int(work.do(lambda: self.found.hops.filter(is_copy()).count()))
+        return self.records + int(work.do(lambda: self.found.hops.filter(is_copy()).count()))
 
     def duplicates(self, work: Work) -> int:
         """Rows that were there before."""
@@ -51,4 +61,11 @@ def delivered(work: Work, rows: DataFrame, folder: Path) -> Delivered:
     deliveries, seen = (work.read(place.name, [place]) for place in frames)
     counted = folder.with_name(TALLIES)
     work.write(tallies(deliveries).coalesce(1), counted)
-    return Delivered(found, deliveries, seen, work.read(TALLIES, [counted]).coalesce(1))
+    sums = read(counted, "records", "violations")
+    return Delivered(
+        found,
+        deliveries,
+        seen,
+        work.read(TALLIES, [counted]).coalesce(1),
+        *(sum(row[name] for row in sums) for name in ("records", "violations")),
+    )

@@ -27,7 +27,8 @@ class Inputs:
 
     `hops` are the good rows, each once, also those of messages that nobody was to get. `facts` is what
     records alone do not say (see `bronze.facts`), if it is known. `written` are the messages, and `counted`
-    the tallies of all deliveries, if they were written for several tables to read.
+    the tallies of all deliveries, if they were written for several tables to read. Where nothing
+    `may_violate`, no delivery was later than its bound.
     """
 
     deliveries: DataFrame
@@ -36,6 +37,7 @@ class Inputs:
     window_ns: int = WINDOW_NS
     written: DataFrame | None = None
     counted: DataFrame | None = None
+    may_violate: bool = True
 
     def tallies(self, *key: str) -> DataFrame:
         """Deliveries, counted by at least these columns."""
