@@ -16,12 +16,7 @@ def partial(inputs: Inputs) -> DataFrame:
     """Losses by place and reason; `subscriber` is null where nobody had been found yet who wanted it."""
     from pyspark.sql import functions as fn
 
-    lost = inputs.deliveries.filter(~fn.col("outcome").isin("delivered", "late"))
-    return lost.groupBy(*GROUP).agg(
-        fn.count("*").alias("count"),
-        fn.min("t_sent_ns").alias("first_ns"),
-        fn.max("t_sent_ns").alias("last_ns"),
-    )
+    return merge(inputs.tallies(*GROUP).filter(~fn.col("outcome").isin("delivered", "late")))
 
 
 def merge(partials: DataFrame) -> DataFrame:
@@ -40,4 +35,4 @@ def present(merged: DataFrame) -> DataFrame:
     return merged
 
 
-TABLE = Table("losses", partial, merge, present)
+TABLE = Table("losses", partial, merge, present, is_few=True)
