@@ -5,10 +5,12 @@
 //! Filters  of a message that all of them want:          filter
 //! Reads    many of the smallest frames in one read:     frame, or excess if their offer does not allow them
 //! Turn     a turn that finds nothing:                   turn
-//! Calls    of the control plane:                        status, clients, subscribe, advertise
+//! Calls    of the control plane:                        status, clients, subscribe, advertise, drain
 //! Hop      from one program to another one that sleeps: hop
 //! Stalls   the machine's own:                           sleep, spin
 //! ```
+//!
+//! A record is kept of each message, as in a broker that traces.
 //!
 //! Every sample is one operation between two readings of the clock. All are kept, also those during which the system
 //! ran something else, and for how long it did: what to make of them is decided elsewhere.
@@ -136,7 +138,7 @@ mod tests {
     #[test]
     fn every_call_is_timed() {
         let found = kinds(Task::Calls { topics: 100, clients: 10 });
-        assert_eq!(found, [("status", 8), ("clients", 8), ("subscribe", 8), ("advertise", 8)]);
+        assert_eq!(found, [("status", 8), ("clients", 8), ("subscribe", 8), ("advertise", 8), ("drain", 8)]);
     }
 
     #[test]
