@@ -110,6 +110,24 @@ mod tests {
     }
 
     #[test]
+    fn a_record_is_kept_of_every_delivery_that_is_timed() {
+        let mut scene = path::Scene::new(3, None).unwrap();
+        let bytes = scene.frame(64).unwrap().into();
+        let mut kept = Vec::new();
+        for _ in 0..20_000 {
+            scene.read(&bytes, |bench| bench.hub().has_work()).unwrap();
+            while scene.bench.step() {}
+            scene.write(|_| ()).unwrap();
+            kept.push(scene.bench.hub().records());
+        }
+        scene.close();
+        let rose = kept.windows(2).filter(|pair| pair[1] == pair[0] + 3).count();
+        let drained = kept.windows(2).filter(|pair| pair[0] > 3 && pair[1] == 3).count();
+        assert!(drained > 0, "there is always room");
+        assert_eq!(rose + drained, kept.len() - 1);
+    }
+
+    #[test]
     fn without_subscribers_nothing_is_written() {
         assert_eq!(
             kinds(Task::Path { size_bytes: 64, fanout: 0 }),
