@@ -109,6 +109,11 @@ fn record(known: &Known, columns: &mut Columns, seen: &Seen) -> Record {
     }
 }
 
+/// The records of a portion, as columns.
+fn unfolded(unfolding: &mut Unfolding, portion: &mut Portion) -> Batch {
+    unfolding.learn(portion).batch(portion)
+}
+
 /// Each row of a batch, column by column, as text.
 fn rows(batch: &Batch) -> Vec<Vec<String>> {
     let text = |column: &Column, row: usize| match column {
@@ -173,7 +178,7 @@ proptest! {
                 }
                 Step::Swap => {
                     let mut portion = ring.swap(std::mem::take(&mut spare));
-                    let (found, expected) = (unfolding.batch(&mut portion), columns.drain());
+                    let (found, expected) = (unfolded(&mut unfolding, &mut portion), columns.drain());
                     prop_assert_eq!(rows(&found), rows(&expected));
                     prop_assert_eq!((found.dropped, found.skipped), (expected.dropped, 0));
                     spare = portion.into_rows();
@@ -195,7 +200,7 @@ proptest! {
             rings[1].push(&Seen { publisher: ClientId(7), ..seen(sequence) });
         }
         let [first, second] = rings.map(|mut ring| {
-            let batch = Unfolding::new("r", "n", 0).batch(&mut ring.swap(Rows::default()));
+            let batch = unfolded(&mut Unfolding::new("r", "n", 0), &mut ring.swap(Rows::default()));
             assert_eq!(batch.rows as u64 + batch.skipped, 20_000);
             let column = batch.columns.iter().find(|(column, _)| *column == "sequence").unwrap();
             let Column::Int64(sequences) = &column.1 else { panic!() };
@@ -214,7 +219,7 @@ fn rows_that_went_out_of_use_are_used_again_after_the_next_swap() {
     for n in 0..1_000 {
         ring.name_topic(0, &format!("topic {n}")).unwrap();
         ring.push(&seen(n));
-        let batch = unfolding.batch(&mut ring.swap(Rows::default()));
+        let batch = unfolded(&mut unfolding, &mut ring.swap(Rows::default()));
         let Column::Name { names, .. } = &batch.columns[3].1 else { panic!() };
         assert_eq!(names.iter().map(ToString::to_string).collect::<Vec<_>>(), [format!("topic {n}")]);
     }
@@ -222,7 +227,7 @@ fn rows_that_went_out_of_use_are_used_again_after_the_next_swap() {
 
 /// Names that the next portion tells of.
 fn told(ring: &mut Ring) -> usize {
-    let text = format!("{:?}", ring.swap(Rows::default()));
+    let text = format!("{:?}", &mut ring.swap(Rows::default()));
     text.matches("name ").count()
 }
 
@@ -260,7 +265,7 @@ fn messages_of_the_bus_itself_leave_no_record() {
     assert!(kept(2, 0) && kept(2, 1) && kept(3, 0) && kept(9, 9));
     ring.name_topic(0, "ward/4").unwrap();
     ring.name_publisher(1, "doctor").unwrap();
-    let batch = Unfolding::new("r", "n", 0).batch(&mut ring.swap(Rows::default()));
+    let batch = unfolded(&mut Unfolding::new("r", "n", 0), &mut ring.swap(Rows::default()));
     assert_eq!((batch.rows, batch.dropped, batch.skipped), (5, 0, 0));
     ring.push(&seen(1));
     ring.push(&Seen { topic: TopicId(1), publisher: ClientId(1), ..seen(2) });
@@ -272,11 +277,11 @@ fn a_full_ring_counts_what_it_refuses_and_goes_on_after_a_swap() {
     let mut ring = Ring::new(2, 1).unwrap();
     (0..5).for_each(|n| ring.push(&seen(n)));
     let mut portion = ring.swap(Rows::new(2).unwrap());
-    let batch = Unfolding::new("r", "n", 0).batch(&mut portion);
+    let batch = unfolded(&mut Unfolding::new("r", "n", 0), &mut portion);
     assert_eq!((batch.rows, batch.dropped), (2, 3));
     ring.push(&seen(5));
     assert_eq!((ring.len(), ring.capacity(), ring.is_empty()), (1, 2, false));
-    assert_eq!(Unfolding::new("r", "n", 0).batch(&mut ring.swap(Rows::default())).dropped, 0);
+    assert_eq!(unfolded(&mut Unfolding::new("r", "n", 0), &mut ring.swap(Rows::default())).dropped, 0);
 }
 
 #[test]

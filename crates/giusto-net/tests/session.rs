@@ -7,7 +7,7 @@ use giusto_core::frame::{
     Credit, Data, DataHeader, Decoded, Decoder, Failure, Frame, Hello, LIMIT_BYTES, Probe, VERSION,
 };
 use giusto_core::matching::Filter;
-use giusto_core::record::{Column, Party, Rows, Unfolding};
+use giusto_core::record::{Batch, Column, Party, Portion, Rows, Unfolding};
 use giusto_net::session::{Flow, Limits, Occasion, Overflow, Session, Taken, Watch};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -322,11 +322,16 @@ proptest! {
     }
 }
 
+/// The records of a portion, as columns.
+fn unfolded(unfolding: &mut Unfolding, portion: &mut Portion) -> Batch {
+    unfolding.learn(portion).batch(portion)
+}
+
 fn recorded(
     session: &mut Session,
     unfolding: &mut Unfolding,
 ) -> Vec<(String, String, Option<i64>, Option<i64>)> {
-    let batch = unfolding.batch(&mut session.swap_records(Rows::default()).unwrap());
+    let batch = unfolded(unfolding, &mut session.swap_records(Rows::default()).unwrap());
     let column = |name: &str| &batch.columns.iter().find(|(column, _)| *column == name).unwrap().1;
     let text = |name: &str, row| match column(name) {
         Column::Name { keys, names } => names[keys.value(row).unwrap() as usize].to_string(),
@@ -351,7 +356,7 @@ fn a_session_records_what_comes_for_each_subscription_under_the_run_of_its_broke
     session.begin();
     let mut unfolding = Unfolding::new("", "", 1);
     let mut nothing = session.identify("first", "nurse").unwrap().unwrap();
-    assert_eq!(unfolding.batch(&mut nothing).rows, 0);
+    assert_eq!(unfolded(&mut unfolding, &mut nothing).rows, 0);
     let all = session.open_inbox("#", None, Limits::default(), Watch::default()).unwrap();
     session.open_inbox("a", None, Limits::default(), Watch::default()).unwrap();
     session.describe(all, Party { number: Some(7), ..Party::named("") }).unwrap();
@@ -361,7 +366,7 @@ fn a_session_records_what_comes_for_each_subscription_under_the_run_of_its_broke
     assert_eq!(recorded(&mut session, &mut unfolding), [of("first", Some(7)), of("first", None)]);
     feed(&mut session, &message(1, 1, b"x"));
     let mut before = session.identify("second", "nurse").unwrap().unwrap();
-    assert_eq!(unfolding.batch(&mut before).rows, 2);
+    assert_eq!(unfolded(&mut unfolding, &mut before).rows, 2);
     feed(&mut session, &message(1, 2, b"x"));
     assert_eq!(recorded(&mut session, &mut unfolding), [of("second", Some(7)), of("second", None)]);
 }

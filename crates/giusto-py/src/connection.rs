@@ -19,13 +19,12 @@ use giusto_core::id::Nanos;
 use giusto_core::record::Unfolding;
 use giusto_net::connection::{self as net, Address, Clock, Waited};
 use giusto_net::session::{Occasion, Session};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::errors::{Raise, exception};
-use crate::record::{Batch, Drain};
+use crate::record::{Batch, Drain, Portion};
 use names::Cache;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -234,13 +233,12 @@ impl Connection {
 
     /// The records since the last drain; None if none are kept.
     fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let Some(drain) = &self.shared.drain else { return Ok(None) };
-        let batch = py.detach(|| {
-            let (rows, portions) = (drain.rows(), drain.portions());
-            self.shared.net.with(|session| portions.put_down(session.swap_records(rows)));
-            drain.batch()
-        });
-        batch.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        self.drain_portion(py).map(|portion| portion.batch(py)).transpose()
+    }
+
+    /// The same records as they were kept, for a file.
+    fn drain_portion(&self, py: Python<'_>) -> Option<Portion> {
+        self.swapped(py).map(Drain::portion)
     }
 
     /// Connects and says hello.
@@ -437,6 +435,18 @@ impl Connection {
     #[getter]
     fn unroutable(&self) -> u64 {
         self.shared.net.with(|session| session.unroutable())
+    }
+}
+
+impl Connection {
+    /// Has the ring hand over what it has kept; the reading side of it, if there is one.
+    fn swapped(&self, py: Python<'_>) -> Option<&Drain> {
+        let drain = self.shared.drain.as_ref()?;
+        py.detach(|| {
+            let (rows, portions) = (drain.rows(), drain.portions());
+            self.shared.net.with(|session| portions.put_down(session.swap_records(rows)));
+        });
+        Some(drain)
     }
 }
 

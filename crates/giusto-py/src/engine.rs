@@ -7,7 +7,6 @@ use giusto_core::error::ChangeError;
 use giusto_core::frame::{Data, DataHeader, Decoded, Decoder, Frame, LIMIT_BYTES, PRIORITY_MAX};
 use giusto_core::id::{ClientId, FlowId, Nanos, SubscriptionId, TopicId};
 use giusto_core::record::Unfolding;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
@@ -20,7 +19,7 @@ use crate::input::PyShare;
 use crate::matching::{encode, parse_filter};
 use crate::number::{id, instant, whole_or};
 use crate::options::{Options, engine_config};
-use crate::record::{Batch, Drain};
+use crate::record::{Batch, Drain, Portion};
 use delivery::PyDelivery;
 use need::PyNeed;
 use offer::OfferArguments;
@@ -260,10 +259,15 @@ impl PyEngine {
     }
 
     /// The records since the last drain; None if none are kept.
-    fn drain_records(&mut self) -> PyResult<Option<Batch>> {
-        let Some(drain) = &self.drain else { return Ok(None) };
+    fn drain_records(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        self.drain_portion().map(|portion| portion.batch(py)).transpose()
+    }
+
+    /// The same records as they were kept, for a file.
+    fn drain_portion(&mut self) -> Option<Portion> {
+        let drain = self.drain.as_ref()?;
         drain.portions().put_down(self.core.swap_records(drain.rows()));
-        drain.batch().map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        Some(drain.portion())
     }
 }
 

@@ -3,6 +3,7 @@
 mod batch;
 mod drain;
 mod parquet;
+mod portion;
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -12,6 +13,7 @@ pub(crate) use drain::Drain;
 use giusto_core::error::{ChangeError, Invalid};
 use giusto_core::id::{ClientId, SubscriptionId, TopicId};
 use giusto_core::record::{self, CAPACITY_MAX, ID_MAX, Names, Outcome, Record, VERSION};
+pub(crate) use portion::Portion;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,6 +26,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OUTCOMES", Outcome::ALL.map(Outcome::name).to_vec())?;
     module.add_class::<Columns>()?;
     module.add_class::<Batch>()?;
+    module.add_class::<Portion>()?;
     module.add_class::<parquet::RecordEncoder>()
 }
 

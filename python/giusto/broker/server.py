@@ -126,7 +126,7 @@ class Broker:
             return None
         from giusto.trace import TraceWriter
 
-        return TraceWriter(self.config.trace, self._plane.drain_records, node=self.node, run=self.run_id)
+        return TraceWriter(self.config.trace, self._plane.drain_portion, node=self.node, run=self.run_id)
 
     def __enter__(self) -> Self:
         self.start()

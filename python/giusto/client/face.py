@@ -107,7 +107,7 @@ class AnyBus:
         from giusto.trace import Options, TraceWriter
 
         options = Options(folder=self._trace_folder, capacity=RECORDS)
-        writer = TraceWriter(options, self._native.drain_records, node=self.name, run=self.run)
+        writer = TraceWriter(options, self._native.drain_portion, node=self.name, run=self.run)
         writer.start()
         self._end_trace = weakref.finalize(self, writer.stop)
 

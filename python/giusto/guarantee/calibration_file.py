@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from giusto.errors import InvalidInput
-from giusto.guarantee.costs import Costs, Line
+from giusto.guarantee.costs import RECORD_NS, Costs, Line
 from giusto.guarantee.fitting import covered_ns
 from giusto.guarantee.machine import Machine
 from giusto.guarantee.measured import KINDS, Calibration, Point, Stalls, Work
@@ -167,6 +167,8 @@ def costs_of(fields: Fields) -> Costs:
         call_ns=fields.whole("call_ns", 1),
         hop_ns=fields.whole("hop_ns", 1),
         stall_ns=fields.whole("stall_ns", 1),
+        # Calibrations of before were made without records.
+        record_ns=fields.whole("record_ns") if "record_ns" in fields.value else RECORD_NS,
         serve=line_of(fields.inner("serve")),
         serve_each=line_of(fields.inner("serve_each")),
         basis=fields.text("basis"),

@@ -8,7 +8,7 @@ from giusto.guarantee.costs import Costs
 from giusto.guarantee.machine import Machine
 
 READS = ("frame", "excess")
-CALLS = ("status", "clients", "subscribe", "advertise")
+CALLS = ("status", "clients", "subscribe", "advertise", "drain")
 KINDS = ("take", "step", "write", "serve", "filter", *READS, "turn", *CALLS, "hop")
 """All work that is measured: READS are reads of many frames, CALLS are calls of the control plane.
 

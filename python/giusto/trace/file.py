@@ -7,7 +7,6 @@ processor that the broker needs, and find little. Statistics of the instants let
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from pathlib import Path
 
 from giusto import _core
@@ -19,18 +18,24 @@ _ARROW_KEY = "ARROW:schema"
 
 
 class RecordFile:
-    """A file of records that grows by row groups; it has what it says of itself when it is closed."""
+    """A file of records that grows by row groups; it has what it says of itself when it is closed.
 
-    def __init__(self, path: Path) -> None:
+    What goes into a group is added to the encoder before, which is used again for the next file.
+    """
+
+    def __init__(self, path: Path, encoder: _core.RecordEncoder) -> None:
         self.path = path
-        self.rows = 0
-        self._encoder = _core.RecordEncoder()
+        self._encoder = encoder
         self._sink = path.open("wb", buffering=0)
 
-    def add(self, batches: Sequence[_core.Batch]) -> None:
-        """Write a row group; raises `OSError` if the disk takes it not."""
-        self._write(self._encoder.group(list(batches)))
-        self.rows = self._encoder.rows
+    def write_group(self) -> None:
+        """Write what was added as a row group; raises `OSError` if the disk takes it not."""
+        self._write(self._encoder.group())
+
+    @property
+    def rows(self) -> int:
+        """Records written so far."""
+        return self._encoder.rows
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)

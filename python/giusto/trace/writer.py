@@ -41,7 +41,7 @@ class TraceWriter:
     def __init__(
         self,
         options: Options,
-        drain: Callable[[], _core.Batch | None],
+        drain: Callable[[], _core.Batch | _core.Portion | None],
         *,
         node: str,
         run: str,
@@ -57,8 +57,7 @@ class TraceWriter:
         self._wall_offset = wall_offset
         self._offset_ns = wall_offset()
         self._shelf = Shelf(Path(options.folder), node, run, options.limits)
-        self._waiting: list[_core.Batch] = []
-        self._waiting_rows = 0
+        self._encoder = _core.RecordEncoder()
         self._file: RecordFile | None = None
         self._sequence = 0
         self._since_ns: int | None = None
@@ -122,45 +121,42 @@ class TraceWriter:
             self._let_disk(self._shelf.manifest.flush)
         return rows
 
-    def _gather(self, batch: _core.Batch, now: int) -> None:
+    def _gather(self, batch: _core.Batch | _core.Portion, now: int) -> None:
         if self._blocked_until_ns is not None and now < self._blocked_until_ns:
             self._shelf.manifest.drop(len(batch), "disk")
             return
         self._blocked_until_ns = None
         self._since_ns = now if self._since_ns is None else self._since_ns
-        self._waiting.append(batch)
-        self._waiting_rows += len(batch)
+        self._encoder.add(batch)
 
     def _write_due(self, now: int) -> None:
         if self._since_ns is None:
             return
-        rows = self._waiting_rows + (0 if self._file is None else self._file.rows)
+        rows = self._encoder.rows + self._encoder.waiting
         size = 0 if self._file is None else self._file.bytes
         is_due = self._options.is_due(rows, size, now - self._since_ns)
         if is_due:
             self._end_file()
-        elif self._waiting_rows >= GROUP_ROWS:
+        elif self._encoder.waiting >= GROUP_ROWS:
             self._write_group()
 
     def _write_group(self) -> None:
         """What has been gathered becomes a row group; if that fails, it is dropped with its file."""
-        batches, self._waiting = self._waiting, []
-        rows, self._waiting_rows = self._waiting_rows, 0
-        if not rows:
+        rows = self._encoder.rows + self._encoder.waiting
+        if not self._encoder.waiting:
             return
         try:
             if self._file is None:
                 self._sequence, path = self._shelf.next_file()
-                self._file = RecordFile(path)
-            self._file.add(batches)
+                self._file = RecordFile(path, self._encoder)
+            self._file.write_group()
         except Exception as error:
             self._give_up(rows, error)
 
     def _give_up(self, rows: int, error: Exception) -> None:
         _log.warning("records cannot be written: %s; the next file is tried in a second", error)
         file, self._file = self._file, None
-        if file is not None:
-            rows += file.rows
+        self._encoder.clear()
         self._shelf.manifest.drop(rows, "disk")
         self._since_ns = None
         self._blocked_until_ns = self._clock() + RETRY_NS
@@ -187,7 +183,7 @@ class TraceWriter:
             file.close(facts)
         except Exception as error:
             self._file = file
-            self._give_up(0, error)
+            self._give_up(facts.rows, error)
             return
         self._let_disk(self._shelf.finish, file.path, facts)
 

@@ -35,7 +35,7 @@ from giusto.guarantee.measured import KINDS, Work
 SECOND = 1_000_000_000
 KINDS_OF = {
     "path": ("take", "step", "write", "serve"),
-    "calls": ("status", "clients", "subscribe", "advertise"),
+    "calls": ("status", "clients", "subscribe", "advertise", "drain"),
     "stalls": ("sleep", "spin"),
 }
 

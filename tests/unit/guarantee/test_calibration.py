@@ -95,7 +95,7 @@ def test_a_saved_calibration_is_read_back_as_it_was(tmp_path: Path) -> None:
     calibration.save(made(), path)
     assert calibration.read(path) == made()
     assert calibration.load(path) == made().costs
-    expected = "calibration of 2026-11-16, p99.9 at 95 %, 131,967 samples, 33 stalls set aside"
+    expected = "calibration of 2026-11-16, p99.9 at 95 %, 135,966 samples, 34 stalls set aside"
     assert calibration.load(path).basis == expected
 
 
@@ -141,14 +141,36 @@ def test_a_broker_takes_a_file_of_another_build_if_its_settings_allow_that(tmp_p
     assert costs.basis.endswith("of another build")
 
 
-@pytest.mark.parametrize("flag", [{"records.capacity": 10}, {"trace.folder": "trace"}])
-def test_a_broker_that_keeps_records_pays_for_each_delivery(tmp_path: Path, flag: dict[str, object]) -> None:
-    flags: dict[str, object] = {"guarantee.calibration": str(saved(tmp_path))}
-    without, within = (costs_of(load(environ={}, flags=more)) for more in (flags, flags | flag))
+def with_and_without_records(path: Path, flag: dict[str, object]) -> tuple[Costs, Costs]:
+    """The costs of a broker with this calibration that keeps records, and of one that keeps none."""
+    flags: dict[str, object] = {"guarantee.calibration": str(path)}
+    return costs_of(load(environ={}, flags=flags | flag)), costs_of(load(environ={}, flags=flags))
+
+
+KEEPING: list[dict[str, object]] = [{"records.capacity": 10}, {"trace.folder": "trace"}]
+
+
+@pytest.mark.parametrize("flag", KEEPING)
+def test_a_calibration_contains_what_records_cost(tmp_path: Path, flag: dict[str, object]) -> None:
+    within, without = with_and_without_records(saved(tmp_path), flag)
+    assert within == without == made().costs
+
+
+@pytest.mark.parametrize("flag", KEEPING)
+@pytest.mark.parametrize("record_ns", [None, 30])
+def test_records_are_charged_for_where_a_calibration_was_made_without(
+    tmp_path: Path, flag: dict[str, object], record_ns: int | None
+) -> None:
+    def change(fields: dict[str, Any]) -> None:
+        del fields["costs"]["record_ns"]
+        fields["costs"] |= {} if record_ns is None else {"record_ns": record_ns}
+
+    within, without = with_and_without_records(saved(tmp_path, change), flag)
+    each_ns = RECORD_NS if record_ns is None else record_ns
     for fan_out in (1, 7):
         more_ns = within.serve_ns(64, fan_out, more=2) - without.serve_ns(64, fan_out, more=2)
-        assert more_ns >= (fan_out + 2) * RECORD_NS
-    assert within.take_ns(64) == without.take_ns(64) + RECORD_NS
+        assert more_ns >= (fan_out + 2) * each_ns
+    assert within.take_ns(64) == without.take_ns(64) + each_ns
     assert (within.write, within.hop_ns) == (without.write, without.hop_ns)
 
 

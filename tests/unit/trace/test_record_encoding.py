@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
+from parquet_files import file_of, plain
 
 from giusto import _core
 from giusto.record import Outcome, to_table
@@ -58,22 +57,6 @@ def batch_of(records: list[dict[str, Any]]) -> _core.Batch:
     for one in records:
         assert columns.push(**one)
     return columns.drain()
-
-
-def file_of(groups: list[list[_core.Batch]]) -> io.BytesIO:
-    encoder = _core.RecordEncoder()
-    data = b"".join(encoder.group(batches) for batches in groups)
-    assert encoder.rows == sum(len(batch) for batches in groups for batch in batches)
-    return io.BytesIO(data + encoder.end([("said", "so")]))
-
-
-def plain(table: pa.Table) -> pa.Table:
-    """Without dictionaries, which another reader need not see."""
-    types = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(types)).replace_schema_metadata(None)
 
 
 @given(st.lists(st.lists(BATCH, min_size=1, max_size=3), min_size=1, max_size=3))

@@ -197,7 +197,7 @@ def test_a_disk_that_lets_nothing_be_removed_costs_records_and_nothing_else(
     traced.turn(100)
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", refuse)
-        patched.setattr(files_of_records.RecordFile, "add", refuse)
+        patched.setattr(files_of_records.RecordFile, "write_group", refuse)
         traced.turn(100)
     traced.turn(100, after_ms=RETRY_NS // 1_000_000)
     traced.stop()

@@ -184,6 +184,11 @@ impl Engine {
         self.records.as_mut().map(|records| records.swap(rows))
     }
 
+    /// Records that wait for the next time.
+    pub fn records(&self) -> usize {
+        self.records.as_ref().map_or(0, Ring::len)
+    }
+
     /// What has happened on one topic so far.
     pub fn counters(&self, topic: TopicId) -> Option<&Counters> {
         self.tables.topics.get(topic.0).map(|topic| &topic.counters)

@@ -20,9 +20,9 @@ pub use column::Optional;
 pub use columns::{CAPACITY_MAX, Columns};
 pub use names::{ID_MAX, Names};
 pub use ring::{Party, Portion, Ring, Seen};
-pub use row::Rows;
+pub use row::{PLANNED, PROMISED, Plan, RECEIVED, Row, Rows, SELECTED, SENT_ON};
 pub use sampling::{ONE_OF_MAX, Sampling, name_hash};
-pub use unfold::Unfolding;
+pub use unfold::{Known, Unfolding};
 
 use crate::id::{ClientId, Nanos, SubscriptionId, TopicId};
 

@@ -96,6 +96,26 @@ pub struct Portion {
 }
 
 impl Portion {
+    /// The deliveries.
+    pub const fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    pub(super) fn has_news(&self) -> bool {
+        let told = self.topics.len() + self.publishers.len() + self.parties.len();
+        told > 0 || self.place.is_some()
+    }
+
+    /// Records that found no room since the portion before.
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Records of messages that are not among the sampled ones, since the portion before.
+    pub const fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
     /// The memory of the rows, empty, to be brought to a later drain.
     pub fn into_rows(mut self) -> Rows {
         self.rows.clear();

@@ -13,9 +13,9 @@ use crate::id::Nanos;
 /// Rows that go into all columns before the next ones do: they stay in the processor's cache meanwhile.
 const AT_ONCE: usize = 256;
 
-/// What the rows of the portions so far stand for.
+/// What the numbers of one portion stand for.
 #[derive(Clone, Debug)]
-pub struct Unfolding {
+pub struct Known {
     run: Arc<str>,
     node: Arc<str>,
     hop: u16,
@@ -24,29 +24,73 @@ pub struct Unfolding {
     parties: Vec<Party>,
 }
 
+/// What the numbers of the portions so far stand for.
+#[derive(Clone, Debug)]
+pub struct Unfolding {
+    known: Arc<Known>,
+}
+
 impl Unfolding {
     /// For the portions of one ring, whose records are of this run, node and hop.
     pub fn new(run: &str, node: &str, hop: u16) -> Self {
-        Self {
-            run: run.into(),
-            node: node.into(),
-            hop,
-            topics: Vec::new(),
-            publishers: Vec::new(),
-            parties: Vec::new(),
-        }
+        let (run, node) = (run.into(), node.into());
+        let known = Known { run, node, hop, topics: Vec::new(), publishers: Vec::new(), parties: Vec::new() };
+        Self { known: Arc::new(known) }
     }
 
-    /// The records of a portion; portions come in the order in which they were handed over.
-    pub fn batch(&mut self, portion: &mut Portion) -> Batch {
+    /// Takes in what a portion tells; portions come in the order in which they were handed over.
+    pub fn learn(&mut self, portion: &mut Portion) -> Arc<Known> {
+        if portion.has_news() {
+            Arc::make_mut(&mut self.known).learn(portion);
+        }
+        Arc::clone(&self.known)
+    }
+}
+
+impl Known {
+    fn learn(&mut self, portion: &mut Portion) {
         if let Some((run, node)) = portion.place.take() {
             (self.run, self.node) = (run, node);
         }
         learn(&mut self.topics, &mut portion.topics, &"".into());
         learn(&mut self.publishers, &mut portion.publishers, &"".into());
         learn(&mut self.parties, &mut portion.parties, &Party::named(""));
+    }
+
+    /// The records of the portion.
+    pub fn batch(&self, portion: &Portion) -> Batch {
         let columns = self.columns(&portion.rows);
         Batch { columns, rows: portion.rows.rows.len(), dropped: portion.dropped, skipped: portion.skipped }
+    }
+
+    /// The run.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// The node.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Brokers passed before this one.
+    pub const fn hop(&self) -> u16 {
+        self.hop
+    }
+
+    /// The name of a row's topic, if it has one.
+    pub fn topic(&self, number: u32) -> Option<&str> {
+        self.topics.get(number as usize).map(AsRef::as_ref)
+    }
+
+    /// The name of a row's publisher, if it has one.
+    pub fn publisher(&self, number: u32) -> Option<&str> {
+        self.publishers.get(number as usize).map(AsRef::as_ref)
+    }
+
+    /// The subscription of a row, if it is for one.
+    pub fn party(&self, number: u32) -> Option<&Party> {
+        self.parties.get(number as usize)
     }
 
     /// In the order of the schema.

@@ -5,10 +5,12 @@
 //! Filters  of a message that all of them want:          filter
 //! Reads    many of the smallest frames in one read:     frame, or excess if their offer does not allow them
 //! Turn     a turn that finds nothing:                   turn
-//! Calls    of the control plane:                        status, clients, subscribe, advertise
+//! Calls    of the control plane:                        status, clients, subscribe, advertise, drain
 //! Hop      from one program to another one that sleeps: hop
 //! Stalls   the machine's own:                           sleep, spin
 //! ```
+//!
+//! A record is kept of each message, as in a broker that traces.
 //!
 //! Every sample is one operation between two readings of the clock. All are kept, also those during which the system
 //! ran something else, and for how long it did: what to make of them is decided elsewhere.
@@ -108,6 +110,24 @@ mod tests {
     }
 
     #[test]
+    fn a_record_is_kept_of_every_delivery_that_is_timed() {
+        let mut scene = path::Scene::new(3, None).unwrap();
+        let bytes = scene.frame(64).unwrap().into();
+        let mut kept = Vec::new();
+        for _ in 0..20_000 {
+            scene.read(&bytes, |bench| bench.hub().has_work()).unwrap();
+            while scene.bench.step() {}
+            scene.write(|_| ()).unwrap();
+            kept.push(scene.bench.hub().records());
+        }
+        scene.close();
+        let rose = kept.windows(2).filter(|pair| pair[1] == pair[0] + 3).count();
+        let drained = kept.windows(2).filter(|pair| pair[0] > 3 && pair[1] == 3).count();
+        assert!(drained > 0, "there is always room");
+        assert_eq!(rose + drained, kept.len() - 1);
+    }
+
+    #[test]
     fn without_subscribers_nothing_is_written() {
         assert_eq!(
             kinds(Task::Path { size_bytes: 64, fanout: 0 }),
@@ -136,7 +156,7 @@ mod tests {
     #[test]
     fn every_call_is_timed() {
         let found = kinds(Task::Calls { topics: 100, clients: 10 });
-        assert_eq!(found, [("status", 8), ("clients", 8), ("subscribe", 8), ("advertise", 8)]);
+        assert_eq!(found, [("status", 8), ("clients", 8), ("subscribe", 8), ("advertise", 8), ("drain", 8)]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ const SETTLING: usize = 256;
 /// Messages that may wait of one flow.
 const CAPACITY: u32 = 1_024;
 
-/// A broker with one publisher, whose messages go to everybody else, and threads at the other ends.
+/// A broker that keeps records, with one publisher, whose messages go to everybody else, and threads at the other ends.
 pub(super) struct Scene {
     pub(super) bench: Bench,
     pub(super) publisher: ConnId,
@@ -78,6 +78,7 @@ impl Scene {
         bytes: &Arc<[u8]>,
         is_done: impl Fn(&mut Bench) -> bool,
     ) -> io::Result<Span> {
+        self.bench.drain();
         self.sender.send(bytes)?;
         let mut spent = Span::default();
         loop {

@@ -228,6 +228,11 @@ impl Hub {
         self.engine.swap_records(rows)
     }
 
+    /// Records that wait for the next time.
+    pub fn records(&self) -> usize {
+        self.engine.records()
+    }
+
     /// What one call may do while something is promised.
     fn effort(&self) -> Effort {
         if self.is_guarded() { Effort::units(UNITS) } else { Effort::ALL }

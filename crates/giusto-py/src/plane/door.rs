@@ -13,7 +13,6 @@ use giusto_net::clock;
 use giusto_net::hub::{ConnId, Event, Hub, HubConfig};
 use giusto_net::memory::Memory;
 use giusto_net::server::{Gone, Server};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -25,7 +24,7 @@ use crate::input::PyShare;
 use crate::matching::parse_filter;
 use crate::number::{id, whole};
 use crate::options::{Options, engine_config};
-use crate::record::{Batch, Drain};
+use crate::record::{Batch, Drain, Portion};
 
 /// Topics whose status is taken at once: the data thread does nothing else meanwhile.
 const TOPICS_AT_ONCE: usize = 64;
@@ -407,6 +406,18 @@ impl PyDoor {
 
     /// The records since the last drain, also what was left when the data thread stopped; None if none are kept.
     fn drain_records(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        self.drain_portion(py)?.map(|portion| portion.batch(py)).transpose()
+    }
+
+    /// The same records as they were kept, for a file.
+    fn drain_portion(&self, py: Python<'_>) -> PyResult<Option<Portion>> {
+        Ok(self.swapped(py)?.map(Drain::portion))
+    }
+}
+
+impl PyDoor {
+    /// Has the ring hand over what it has kept; the reading side of it, if there is one.
+    fn swapped(&self, py: Python<'_>) -> PyResult<Option<&Drain>> {
         let Some(drain) = &self.drain else { return Ok(None) };
         let (rows, portions) = (py.detach(|| drain.rows()), drain.portions());
         let swapped = self.ask(py, move |hub, _| portions.put_down(hub.swap_records(rows)));
@@ -416,12 +427,9 @@ impl PyDoor {
             }
             _ => swapped?,
         }
-        let batch = py.detach(|| drain.batch());
-        batch.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        Ok(Some(drain))
     }
-}
 
-impl PyDoor {
     /// What the connections of all slots have, asked for in portions.
     fn portions<R: Send + 'static>(
         &self,

@@ -40,9 +40,9 @@ impl Batch {
         Ok(Self { schema, rows, dropped: batch.dropped, skipped: batch.skipped })
     }
 
-    /// The columns; their buffers are shared.
-    pub(super) fn rows(&self) -> StructArray {
-        self.rows.clone()
+    /// The columns.
+    pub(super) const fn rows(&self) -> &StructArray {
+        &self.rows
     }
 }
 

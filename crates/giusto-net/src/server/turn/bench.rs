@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use giusto_core::frame::{Frame, Hello, LIMIT_BYTES, VERSION};
 use giusto_core::id::Nanos;
+use giusto_core::record::Rows;
 
 use super::Turner;
 use crate::clock;
@@ -17,6 +18,8 @@ use crate::server::{ServerConfig, StartError};
 
 /// Bytes of one read, as in a turn while topics are guarded.
 const READ_BYTES: usize = 16 << 10;
+/// Records that are kept between two drains: more than the processor's cache holds.
+const RECORDS: usize = 1 << 16;
 /// Only a failure takes that long.
 const WATCHDOG: Duration = Duration::from_secs(10);
 
@@ -24,16 +27,27 @@ const WATCHDOG: Duration = Duration::from_secs(10);
 pub(crate) struct Bench {
     turner: Turner,
     address: String,
+    spare: Rows,
 }
 
 impl Bench {
     pub(crate) fn new() -> Result<Self, StartError> {
-        let config = ServerConfig::default();
+        let mut config = ServerConfig::default();
+        config.hub.engine.record_capacity = RECORDS;
         let listener = Listener::bind("listen", "tcp://127.0.0.1:0")?;
         let address = listener.address()?.trim_start_matches("tcp://").to_owned();
         let mailbox = Arc::new(Mailbox::new(config.hub.control_capacity)?);
         let hub = Hub::new(config.hub.clone())?;
-        Ok(Self { turner: Turner::new(hub, config, vec![listener], mailbox)?, address })
+        let spare = Rows::new(RECORDS).unwrap_or_default();
+        Ok(Self { turner: Turner::new(hub, config, vec![listener], mailbox)?, address, spare })
+    }
+
+    /// Makes room for records if half of it is used, so that each of them is kept.
+    pub(crate) fn drain(&mut self) {
+        if self.turner.hub.records() > RECORDS / 2 {
+            let portion = self.turner.hub.swap_records(std::mem::take(&mut self.spare));
+            self.spare = portion.unwrap_or_default().into_rows();
+        }
     }
 
     pub(crate) fn hub(&mut self) -> &mut Hub {

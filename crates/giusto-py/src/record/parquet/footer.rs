@@ -1,8 +1,7 @@
 //! What the end of a file says: its columns, where each is in each group, and what the writer said of it.
 
-use arrow_schema::{DataType, Field};
-
-use super::chunk::Chunk;
+use super::column::Chunk;
+use super::layout::{COLUMNS, Kind, Layout};
 use super::thrift::{Struct, put_struct};
 
 const INT32: i32 = 1;
@@ -18,54 +17,27 @@ const WRITER: &str = concat!("giusto ", env!("CARGO_PKG_VERSION"));
 /// Rows that were written at once.
 pub(super) struct Group {
     pub(super) rows: usize,
-    pub(super) columns: Vec<Column>,
+    pub(super) chunks: Vec<Chunk>,
 }
 
-/// A column of a group.
-pub(super) struct Column {
-    name: String,
-    kind: i32,
-    is_nullable: bool,
-    is_small: bool,
-    encodings: Vec<i32>,
-    rows: usize,
-    bytes: usize,
-    data_at: usize,
-    dictionary_at: Option<usize>,
-    span: Option<(i64, i64)>,
-}
-
-impl Column {
-    /// The column `field`, whose chunk begins at a byte of the file.
-    pub(super) fn new(field: &Field, chunk: &Chunk, at: usize) -> Self {
-        let kind = match field.data_type() {
-            DataType::Int8 | DataType::Int32 => INT32,
-            DataType::Int64 => INT64,
-            DataType::Float64 => DOUBLE,
-            _ => BYTE_ARRAY,
-        };
-        Self {
-            name: field.name().clone(),
-            kind,
-            is_nullable: field.is_nullable(),
-            is_small: *field.data_type() == DataType::Int8,
-            encodings: chunk.encodings.clone(),
-            rows: chunk.rows,
-            bytes: chunk.bytes.len(),
-            data_at: at + chunk.data_at,
-            dictionary_at: (chunk.data_at > 0).then_some(at),
-            span: chunk.span,
+impl Layout {
+    const fn physical(&self) -> i32 {
+        match self.kind {
+            Kind::Small | Kind::Int32 => INT32,
+            Kind::Int64 | Kind::Rising => INT64,
+            Kind::Float64 => DOUBLE,
+            Kind::Name => BYTE_ARRAY,
         }
     }
 
     fn put_schema(&self, element: &mut Struct<'_>) {
         let repetition = if self.is_nullable { OPTIONAL } else { REQUIRED };
-        element.i32(1, self.kind).i32(3, repetition).bytes(4, self.name.as_bytes());
-        if self.kind == BYTE_ARRAY {
+        element.i32(1, self.physical()).i32(3, repetition).bytes(4, self.name.as_bytes());
+        if self.kind == Kind::Name {
             element.i32(6, UTF8).inner(10, |logical| {
                 logical.inner(1, |_| {});
             });
-        } else if self.is_small {
+        } else if self.kind == Kind::Small {
             element.i32(6, INT_8).inner(10, |logical| {
                 logical.inner(10, |integer| {
                     integer.byte(1, 8).yes(2);
@@ -73,10 +45,13 @@ impl Column {
             });
         }
     }
+}
 
+impl Chunk {
     fn put_chunk(&self, chunk: &mut Struct<'_>) {
         chunk.i64(2, 0).inner(3, |metadata| {
-            metadata.i32(1, self.kind).numbers(2, &self.encodings).texts(3, &[&self.name]).i32(4, 0);
+            metadata.i32(1, self.layout.physical()).numbers(2, &self.encodings);
+            metadata.texts(3, &[self.layout.name]).i32(4, 0);
             metadata.i64(5, self.rows as i64).i64(6, self.bytes as i64).i64(7, self.bytes as i64);
             metadata.i64(9, self.data_at as i64);
             if let Some(at) = self.dictionary_at {
@@ -93,25 +68,24 @@ impl Column {
 
 /// Appends the footer, without its length.
 pub(super) fn put_footer(out: &mut Vec<u8>, rows: usize, groups: &[Group], said: &[(String, String)]) {
-    let columns = groups.first().map_or(&[][..], |group| &group.columns);
-    let mut schema: Vec<Option<&Column>> = vec![None];
-    schema.extend(columns.iter().map(Some));
+    let mut schema: Vec<Option<&Layout>> = vec![None];
+    schema.extend(COLUMNS.iter().map(Some));
     put_struct(out, |file| {
         file.i32(1, 2).structs(2, &schema, |element, column| match column {
             Some(column) => column.put_schema(element),
             None => {
-                element.i32(3, REQUIRED).bytes(4, b"schema").i32(5, columns.len() as i32);
+                element.i32(3, REQUIRED).bytes(4, b"schema").i32(5, COLUMNS.len() as i32);
             }
         });
         file.i64(3, rows as i64).structs(4, groups, |inner, group| {
-            let bytes: usize = group.columns.iter().map(|column| column.bytes).sum();
-            inner.structs(1, &group.columns, |chunk, column| column.put_chunk(chunk));
+            let bytes: usize = group.chunks.iter().map(|chunk| chunk.bytes).sum();
+            inner.structs(1, &group.chunks, |inner, chunk| chunk.put_chunk(inner));
             inner.i64(2, bytes as i64).i64(3, group.rows as i64);
         });
         file.structs(5, said, |pair, (key, value)| {
             pair.bytes(1, key.as_bytes()).bytes(2, value.as_bytes());
         });
-        file.bytes(6, WRITER.as_bytes()).structs(7, columns, |order, _| {
+        file.bytes(6, WRITER.as_bytes()).structs(7, COLUMNS, |order, _| {
             order.inner(1, |_| {});
         });
     });

@@ -1,91 +1,121 @@
-//! What a file of records looks like on the disk: Parquet, written column by column as the records lie in memory.
+//! What a file of records looks like on the disk: Parquet, written as the records come.
 //!
 //! A general writer takes each value through several layers. Here the types and what the values are like is known: instants
 //! grow, and of everything else there are few different values in long runs.
 
+mod arrays;
 mod bits;
-mod chunk;
+mod column;
 mod delta;
 mod dictionary;
 mod footer;
+mod layout;
+mod rows;
 mod runs;
 mod thrift;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::Array;
 use arrow_schema::ArrowError;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::Batch;
-use chunk::chunk;
-use footer::{Column, Group, put_footer};
+use super::{Batch, Portion};
+use column::Column;
+use footer::{Group, put_footer};
+use layout::{At, COLUMNS};
+use rows::{Filling, Keys, follow_sent};
 
 /// How a file begins and ends.
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Columns whose values grow from row to row.
-const RISING: [&str; 7] = [
-    "sequence",
-    "t_intended_ns",
-    "t_sent_ns",
-    "t_ingress_ns",
-    "t_selected_ns",
-    "t_egress_ns",
-    "t_received_ns",
-];
-/// The column that says when the first and the last record of a file came in.
-const ARRIVAL: &str = "t_ingress_ns";
 
-/// The bytes of one file of records: those of each group, and in the end those that make it a file.
+/// The bytes of files of records, one file after the other: those of each group, and in the end those that make it a file.
 #[pyclass(module = "giusto._core")]
 pub(crate) struct RecordEncoder {
+    /// Bytes and records of the groups of the file, and what its footer will say of them.
     length: usize,
     rows: usize,
     groups: Vec<Group>,
     span: Option<(i64, i64)>,
-    /// Memory for the values of a column, kept from group to group: fresh memory takes the machine longer than filling it.
-    rising: Vec<i64>,
+    /// The group that grows.
+    waiting: usize,
+    columns: Vec<Column>,
+    keys: Keys,
+    is_planned: bool,
+    out: Vec<u8>,
 }
 
 #[pymethods]
 impl RecordEncoder {
     #[new]
     fn new() -> Self {
-        Self { length: 0, rows: 0, groups: Vec::new(), span: None, rising: Vec::new() }
+        Self {
+            length: 0,
+            rows: 0,
+            groups: Vec::new(),
+            span: None,
+            waiting: 0,
+            columns: COLUMNS.iter().map(Column::new).collect(),
+            keys: Keys::default(),
+            is_planned: false,
+            out: Vec::new(),
+        }
     }
 
-    /// The bytes of a group of these batches, to be appended to the file.
+    /// Puts records into the group that grows.
+    fn add(&mut self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Ok(portion) = records.cast::<Portion>() {
+            let portion = portion.get();
+            py.detach(|| self.add_portion(portion));
+            return Ok(());
+        }
+        let Ok(batch) = records.cast::<Batch>() else {
+            return Err(PyTypeError::new_err("records are a Batch or a Portion"));
+        };
+        let batch = batch.get();
+        py.detach(|| self.add_batch(batch)).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// Ends the group; its bytes are to be appended to the file.
+    fn group<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        py.detach(|| self.encode());
+        PyBytes::new(py, &self.out)
+    }
+
+    /// The bytes that end the file, with what it says of itself. The next group begins another file.
     #[allow(clippy::needless_pass_by_value, reason = "Python hands over a list of its own")]
-    fn group<'py>(
-        &mut self,
-        py: Python<'py>,
-        batches: Vec<PyRef<'py, Batch>>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let batches: Vec<_> = batches.iter().map(|batch| batch.rows()).collect();
-        let bytes = py.detach(|| self.encode(&batches));
-        let bytes = bytes.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-        Ok(PyBytes::new(py, &bytes))
+    fn end<'py>(&mut self, py: Python<'py>, said: Vec<(String, String)>) -> Bound<'py, PyBytes> {
+        self.begin();
+        let start = self.out.len();
+        put_footer(&mut self.out, self.rows, &self.groups, &said);
+        let length = (self.out.len() - start) as u32;
+        self.out.extend_from_slice(&length.to_le_bytes());
+        self.out.extend_from_slice(MAGIC);
+        self.clear();
+        PyBytes::new(py, &self.out)
     }
 
-    /// The bytes that end the file, with what it says of itself.
-    #[allow(clippy::needless_pass_by_value, reason = "Python hands over a list of its own")]
-    fn end<'py>(&self, py: Python<'py>, said: Vec<(String, String)>) -> Bound<'py, PyBytes> {
-        let mut out = if self.length == 0 { MAGIC.to_vec() } else { Vec::new() };
-        let start = out.len();
-        put_footer(&mut out, self.rows, &self.groups, &said);
-        let length = (out.len() - start) as u32;
-        out.extend_from_slice(&length.to_le_bytes());
-        out.extend_from_slice(MAGIC);
-        PyBytes::new(py, &out)
+    /// Forgets the file, and the group that grows.
+    fn clear(&mut self) {
+        self.columns.iter_mut().for_each(Column::clear);
+        self.groups.clear();
+        (self.length, self.rows, self.waiting) = (0, 0, 0);
+        (self.span, self.is_planned) = (None, false);
     }
 
-    /// Records so far.
+    /// Records in the groups so far.
     #[getter]
     const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// When the first and the last record came in, if there is one.
+    /// Records in the group that grows.
+    #[getter]
+    const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// When the first and the last record of the groups came in, if there is one.
     #[getter]
     const fn span(&self) -> Option<(i64, i64)> {
         self.span
@@ -93,29 +123,46 @@ impl RecordEncoder {
 }
 
 impl RecordEncoder {
-    fn encode(&mut self, batches: &[arrow_array::StructArray]) -> Result<Vec<u8>, ArrowError> {
-        let mut out = if self.length == 0 { MAGIC.to_vec() } else { Vec::new() };
-        let Some(first) = batches.first() else { return Ok(out) };
-        let mut columns = Vec::with_capacity(first.num_columns());
-        for (index, field) in first.fields().iter().enumerate() {
-            let arrays: Vec<ArrayRef> = batches.iter().map(|batch| batch.column(index).clone()).collect();
-            let is_rising = RISING.contains(&field.name().as_str());
-            let chunk = chunk(&arrays, field.is_nullable(), is_rising.then_some(&mut self.rising))?;
-            columns.push(Column::new(field, &chunk, self.length + out.len()));
-            if field.name() == ARRIVAL {
-                self.note(chunk.span);
-            }
-            out.extend_from_slice(&chunk.bytes);
-        }
-        let rows = batches.iter().map(Array::len).sum();
-        self.rows += rows;
-        self.length += out.len();
-        self.groups.push(Group { rows, columns });
-        Ok(out)
+    fn add_portion(&mut self, portion: &Portion) {
+        let Self { columns, keys, is_planned, .. } = self;
+        Filling { columns, keys, is_planned, known: portion.known() }.add(portion.rows());
+        self.waiting += portion.rows().rows().len();
     }
 
-    fn note(&mut self, span: Option<(i64, i64)>) {
-        let both = self.span.into_iter().chain(span);
+    fn add_batch(&mut self, batch: &Batch) -> Result<(), ArrowError> {
+        if !std::mem::replace(&mut self.is_planned, true) {
+            follow_sent(&mut self.columns);
+        }
+        let rows = batch.rows();
+        self.waiting += rows.len();
+        arrays::add(&mut self.columns, rows)
+    }
+
+    /// Memory for bytes, with those that begin a file if one begins here.
+    fn begin(&mut self) {
+        self.out.clear();
+        if self.length == 0 {
+            self.out.extend_from_slice(MAGIC);
+        }
+    }
+
+    fn encode(&mut self) {
+        self.begin();
+        if self.waiting > 0 {
+            self.put_group();
+        }
+        self.length += self.out.len();
+    }
+
+    fn put_group(&mut self) {
+        if !std::mem::replace(&mut self.is_planned, false) {
+            follow_sent(&mut self.columns);
+        }
+        let Self { columns, out, length, .. } = self;
+        let chunks: Vec<_> = columns.iter_mut().map(|column| column.put(out, *length)).collect();
+        let both = self.span.into_iter().chain(chunks[At::Ingress as usize].span);
         self.span = both.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+        self.rows += self.waiting;
+        self.groups.push(Group { rows: std::mem::take(&mut self.waiting), chunks });
     }
 }

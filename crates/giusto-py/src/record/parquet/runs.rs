@@ -5,19 +5,21 @@ use super::thrift::put_varint;
 
 /// So many of the same number are worth a run.
 const EIGHT: usize = 8;
+/// So many are packed at once where they are mixed.
+const PIECE: usize = 4_096;
 /// So many values are compared at once where a run is long.
 const BLOCK: usize = 64;
 
 /// Hands what each value is to `take`, and how often that comes in a row.
 #[inline]
-pub(super) fn each_run<T: Copy, K: PartialEq + Copy>(
+pub(super) fn each_run<T, K: PartialEq + Copy>(
     mut values: &[T],
-    of: impl Fn(T) -> K,
+    of: impl Fn(&T) -> K,
     mut take: impl FnMut(K, usize),
 ) {
-    while let Some(&first) = values.first() {
+    while let Some(first) = values.first() {
         let first = of(first);
-        let (run, rest) = values.split_at(run_length(values, |&value| of(value) == first).max(1));
+        let (run, rest) = values.split_at(run_length(values, |value| of(value) == first).max(1));
         take(first, run.len());
         values = rest;
     }
@@ -38,10 +40,18 @@ fn run_length<T>(values: &[T], is_same: impl Fn(&T) -> bool) -> usize {
     long + values[long..].iter().take_while(|&value| is_same(value)).count()
 }
 
-/// Numbers in the order in which they came, as runs of the same.
+/// What comes next: so often the same number, or so many of the mixed ones.
+#[derive(Clone, Copy)]
+enum Run {
+    Same(u32, usize),
+    Mixed(usize),
+}
+
+/// Numbers in the order in which they came.
 #[derive(Default)]
 pub(super) struct Runs {
-    runs: Vec<(u32, usize)>,
+    runs: Vec<Run>,
+    mixed: Vec<u32>,
 }
 
 impl Runs {
@@ -49,27 +59,71 @@ impl Runs {
     #[inline]
     pub(super) fn push(&mut self, value: u32, count: usize) {
         match self.runs.last_mut() {
-            Some(run) if run.0 == value => run.1 += count,
-            _ => self.runs.push((value, count)),
+            Some(Run::Same(last, times)) if *last == value => *times += count,
+            _ => self.runs.push(Run::Same(value, count)),
         }
+    }
+
+    /// Numbers that are not all the same.
+    #[inline]
+    pub(super) fn push_each(&mut self, values: &[u32]) {
+        self.mixed.extend_from_slice(values);
+        match self.runs.last_mut() {
+            Some(Run::Mixed(count)) => *count += values.len(),
+            _ => self.runs.push(Run::Mixed(values.len())),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Becomes the same as others.
+    pub(super) fn follow(&mut self, other: &Self) {
+        self.runs.clone_from(&other.runs);
+        self.mixed.clone_from(&other.mixed);
+    }
+
+    /// Forgets them and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.runs.clear();
+        self.mixed.clear();
     }
 
     /// Appends all of them, in `width` bits each.
     pub(super) fn put(&self, out: &mut Vec<u8>, width: u32) {
-        let mut mixed = Vec::new();
-        for &(value, mut count) in &self.runs {
-            // Eights are whole before a run begins: only the last may have gaps.
-            let fill = count.min((EIGHT - mixed.len() % EIGHT) % EIGHT);
-            mixed.resize(mixed.len() + fill, u64::from(value));
-            count -= fill;
-            if count >= EIGHT {
-                put_eights(out, &mut mixed, width);
-                put_run(out, value, count, width);
-            } else {
-                mixed.resize(mixed.len() + count, u64::from(value));
+        let (mut eights, mut mixed) = (Vec::new(), self.mixed.as_slice());
+        for &run in &self.runs {
+            match run {
+                Run::Same(value, count) => put_same(out, &mut eights, (value, count), width),
+                Run::Mixed(count) => {
+                    let (some, rest) = mixed.split_at(count.min(mixed.len()));
+                    some.chunks(PIECE).for_each(|piece| put_mixed(out, &mut eights, piece, width));
+                    mixed = rest;
+                }
             }
         }
-        put_eights(out, &mut mixed, width);
+        put_eights(out, &mut eights, width);
+    }
+}
+
+/// Eights are whole before a run begins: only the last may have gaps.
+fn put_same(out: &mut Vec<u8>, eights: &mut Vec<u64>, (value, mut count): (u32, usize), width: u32) {
+    let fill = count.min((EIGHT - eights.len() % EIGHT) % EIGHT);
+    eights.resize(eights.len() + fill, u64::from(value));
+    count -= fill;
+    if count >= EIGHT {
+        put_eights(out, eights, width);
+        put_run(out, value, count, width);
+    } else {
+        eights.resize(eights.len() + count, u64::from(value));
+    }
+}
+
+fn put_mixed(out: &mut Vec<u8>, eights: &mut Vec<u64>, values: &[u32], width: u32) {
+    eights.extend(values.iter().map(|&value| u64::from(value)));
+    if eights.len() >= PIECE && eights.len() % EIGHT == 0 {
+        put_eights(out, eights, width);
     }
 }
 
