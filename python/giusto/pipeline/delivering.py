@@ -42,9 +42,9 @@ class Delivered:
         return int(work.do(self.found.duplicates.count))
 
 
-def delivered(work: Work, rows: DataFrame, folder: Path) -> Delivered:
-    """Write the deliveries of good rows, and their messages beside them."""
-    found = work.do(lambda: silver(rows))
+def delivered(work: Work, rows: DataFrame, folder: Path, most: int | None = None) -> Delivered:
+    """Write the deliveries of good rows, `most` of them or fewer, and their messages beside them."""
+    found = work.do(lambda: silver(rows, most))
     frames = {folder: found.deliveries, folder.with_name(MESSAGES): messages(found.hops)}
     work.all(partial(work.write, frame, place) for place, frame in frames.items())
     read = (work.spark.read.parquet(literal(place)) for place in frames)

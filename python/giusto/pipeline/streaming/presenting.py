@@ -42,7 +42,8 @@ class Presentation:
         are counted as not yet read.
         """
         remove(self.out.new(WAITING))  # of the last time
-        waiting = None if rows is None else delivered(self.work, rows, self.out.new(WAITING))
+        most, place = self.state.pending_rows, self.out.new(WAITING)
+        waiting = None if rows is None else delivered(self.work, rows, place, most)
         self.work.all(partial(self.write_table, table, waiting) for table in TABLES)
         counts = self.counts(waiting, intake)
         self.gather_deliveries()
