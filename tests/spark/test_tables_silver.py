@@ -159,17 +159,26 @@ def test_it_does_not_matter_how_rows_that_belong_together_are_found(
     rows += rng.sample(rows, 40)
     rng.shuffle(rows)
     made = frame(spark, rows).localCheckpoint()
-    weights = [row["weight"] for row in repeated.counted(made).collect()]
+    by_spark = {row["hash"]: row["weight"] for row in repeated.counted(made).collect()}
+    weights = list(by_spark.values())
     tangled = sum(weight not in (*repeated.SINGLE, repeated.PAIR) for weight in weights)
     assert weights.count(repeated.PAIR) > 0 < tangled
+    found, _ = repeated.fetched(made)
+    assert dict(zip(*found.to_pydict().values(), strict=True)) == by_spark
     monkeypatch.setattr(repeated, "FEW", 0)  # pairs are picked out
     by_hash = silver.silver(made)
     deliveries = plain(by_hash.deliveries)
     # Then they are joined, because they are many or too many to be told to all; then nothing is told.
-    for few, most in ((10**9, repeated.MOST_REPEATED), (0, tangled), (0, 0)):
+    ways = (
+        (10**9, repeated.MOST_REPEATED, len(rows)),
+        (0, tangled, None),
+        (0, tangled, len(rows)),
+        (0, 0, None),
+    )
+    for few, told, most in ways:
         monkeypatch.setattr(repeated, "FEW", few)
-        monkeypatch.setattr(repeated, "MOST_REPEATED", most)
-        other = silver.silver(made)
+        monkeypatch.setattr(repeated, "MOST_REPEATED", told)
+        other = silver.silver(made, most)
         assert deliveries == plain(other.deliveries)
         assert plain(by_hash.hops) == plain(other.hops)
         assert plain(by_hash.duplicates) == plain(other.duplicates)

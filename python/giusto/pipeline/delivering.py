@@ -53,9 +53,9 @@ class Delivered:
         return int(work.do(self.found.duplicates.count))
 
 
-def delivered(work: Work, rows: DataFrame, folder: Path) -> Delivered:
-    """Write the deliveries of good rows, and beside them their messages and tallies."""
-    found = work.do(lambda: silver(rows))
+def delivered(work: Work, rows: DataFrame, folder: Path, most: int | None = None) -> Delivered:
+    """Write the deliveries of good rows, `most` of them or fewer, and beside them messages and tallies."""
+    found = work.do(lambda: silver(rows, most))
     frames = {folder: found.deliveries, folder.with_name(MESSAGES): messages(found.hops)}
     work.all(partial(work.write, frame, place) for place, frame in frames.items())
     deliveries, seen = (work.read(place.name, [place]) for place in frames)

@@ -152,9 +152,10 @@ class Batches:
             return made.state
         names = [name for name in {*before.files, *made.came} if self.has_some_of(name, made.settles)]
         rows = slices_of(self.rows(names, made.is_mixed), made.settles)
+        most = sum(file.rows for file in self.intake.files(names))
         part = name_of(0, made.state.batch, self.token)
         used, duplicates = write_part(
-            self.work, rows, self.facts.frame(), self.window_ns, self.folder / PARTS / part
+            self.work, rows, most, self.facts.frame(), self.window_ns, self.folder / PARTS / part
         )
         return replace(
             made.state,

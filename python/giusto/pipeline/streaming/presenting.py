@@ -43,8 +43,8 @@ class Presentation:
         parts, waiting = self.parts, None
         if rows is not None:
             # As a part like the others: Java has compiled what makes one, and what reads one.
-            place = self.out.new(WAITING)
-            waiting = write_part(self.work, rows, self.facts, self.window_ns, place, "presenting")
+            place, most = self.out.new(WAITING), self.state.pending_rows
+            waiting = write_part(self.work, rows, most, self.facts, self.window_ns, place, "presenting")
             parts = [*parts, place]
         self.work.all(
             partial(write_presented, self.work, table, parts, self.out.new(table.name)) for table in TABLES

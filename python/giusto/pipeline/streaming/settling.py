@@ -57,14 +57,15 @@ def run_of() -> Column:
 def write_part(
     work: Work,
     rows: DataFrame,
+    most: int,
     facts: DataFrame | None,
     window_ns: int,
     folder: Path,
     stage: str = "settling",
 ) -> tuple[int, int]:
-    """Write a part; tells how many rows were used, and how many were duplicates."""
+    """Write a part, of `most` rows or fewer; tells how many were used, and how many were duplicates."""
     with work.spending(f"{stage} {DELIVERIES}"):
-        done = delivered(work, rows, folder / DELIVERIES)
+        done = delivered(work, rows, folder / DELIVERIES, most)
     inputs = done.inputs(facts, window_ns)
     work.all(partial(write_partial, work, table, inputs, folder, stage) for table in TABLES)
     with work.spending(f"{stage} counts"):

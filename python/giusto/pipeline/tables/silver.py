@@ -64,9 +64,12 @@ class Silver:
     duplicates: DataFrame
 
 
-def silver(rows: DataFrame) -> Silver:
-    """Deliveries and hops of good rows; which rows belong together is looked up at once."""
-    parts = parted(rows)
+def silver(rows: DataFrame, most: int | None = None) -> Silver:
+    """Deliveries and hops of good rows; which rows belong together is looked up at once.
+
+    If there are known to be `most` rows or fewer, and that is not too many, it takes less.
+    """
+    parts = parted(rows, most)
     unique, hops, duplicates = parts.tangled, rows, none_of(rows)
     if parts.is_any_tangled:
         counted = parts.tangled.repartition(*MESSAGE).withColumn("nth", nth_of_its_kind())
