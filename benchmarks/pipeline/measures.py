@@ -69,7 +69,7 @@ class Sparks:
             return
         table = next(each for each in TABLES if each.name == name)
         inputs = Inputs(self.inputs["deliveries"], self.inputs["hops"])
-        table.as_one(table.of(inputs)).write.parquet(str(path))  # as the pipeline does
+        table.of(inputs).repartition(1).write.parquet(str(path))  # as the pipeline does
 
     def scan(self, sum_of: str) -> object:
         """One number of all records."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,7 +13,6 @@ from giusto.errors import InvalidInput
 from giusto.pipeline.tables import silver
 from giusto.pipeline.tables.catalog import table
 from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table
-from giusto.pipeline.tables.tally import tallies
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,25 +61,3 @@ def test_parts_merge_to_the_sums_of_the_whole(
 def test_a_table_that_does_not_exist_is_refused_with_those_that_do() -> None:
     with pytest.raises(InvalidInput, match="expected one of topic_latency, "):
         table("latency")
-
-
-def test_tables_of_tallies_are_those_of_deliveries(
-    spark: SparkSession, arrow: tuple[pa.Table, pa.Table]
-) -> None:
-    alone = part(spark, arrow, range(SLICES))
-    written = spark.createDataFrame(tallies(alone.deliveries).toArrow())
-    shared = replace(alone, deliveries=alone.deliveries.limit(0), counted=written)
-    for name in ("contract_audit", "earnings", "losses"):
-        made = plain(table(name).partial(shared))
-        assert made == plain(table(name).partial(alone)), name
-        assert made, name
-
-
-def test_where_no_bound_was_exceeded_violations_are_not_looked_for(
-    spark: SparkSession, arrow: tuple[pa.Table, pa.Table]
-) -> None:
-    looking = part(spark, arrow, range(SLICES))
-    found = table("violations").partial(looking).toArrow()
-    without = table("violations").partial(replace(looking, may_violate=False)).toArrow()
-    assert (found.num_rows > 0, without.num_rows) == (True, 0)
-    assert without.schema == found.schema

@@ -51,7 +51,8 @@ class Once:
             if self.fetching is not None:
                 self.fetching.bring()
             counts = self.made(self.held(Inspector().inspect(record_files(self.records))))
-            self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
+            for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
+                self.out.keep(name)
             verdict = audited(
                 self.out,
                 counts,
@@ -121,7 +122,7 @@ class Once:
     def write_table(self, work: Work, table: Table, inputs: Inputs, steps: Steps) -> None:
         """One table, in one file: what people read is small."""
         steps.next(table.name)
-        work.write(table.as_one(table.of(inputs)), self.out.new(table.name))
+        work.write(table.of(inputs), self.out.new(table.name), files=1)
 
     def counts(self, work: Work, files: Inspected, bad: dict[str, int], done: Delivered) -> Counts:
         """How many rows went where."""

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from giusto.errors import GiustoError, SparkFailed
 from giusto.pipeline.crash import cause_of
-from giusto.pipeline.linking import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 # The end of one job, when few of its tasks are left, is the beginning of another.
 AT_ONCE = 3
@@ -33,7 +31,6 @@ class Work:
         self.out = out
         self.tag = f"giusto-pipeline-{os.getpid()}-{id(self)}"
         self.spent_s: dict[str, float] = {}
-        self.schemas: dict[str, StructType] = {}
         self._lock = threading.Lock()
 
     @contextmanager
@@ -53,15 +50,6 @@ class Work:
             (frame if files is None else frame.repartition(files)).write.mode("overwrite").parquet(
                 str(folder)
             )
-
-    def read(self, kind: str, folders: Iterable[Path]) -> DataFrame:
-        """The rows of folders of one kind, written here; Spark is asked once which columns they have."""
-        reader = self.spark.read
-        if kind in self.schemas:
-            reader = reader.schema(self.schemas[kind])
-        found: DataFrame = self.do(lambda: reader.parquet(*(literal(folder) for folder in folders)))
-        self.schemas.setdefault(kind, found.schema)
-        return found
 
     def do(self, job: Callable[[], Any]) -> Any:
         """Another job."""

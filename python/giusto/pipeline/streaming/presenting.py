@@ -7,12 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.delivering import Delivered, delivered
 from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, remove, write_files
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.parts import BAD, PARTS, gather
-from giusto.pipeline.streaming.settling import write_part, write_presented
+from giusto.pipeline.streaming.settling import partials
 from giusto.pipeline.streaming.slices import State
 from giusto.pipeline.tables.catalog import TABLES
+from giusto.pipeline.tables.table import Table
 from giusto.pipeline.verdict import Counts, summed
 from giusto.pipeline.work import Work
 
@@ -40,23 +42,30 @@ class Presentation:
         are counted as not yet read.
         """
         remove(self.out.new(WAITING))  # of the last time
-        parts, waiting = self.parts, None
-        if rows is not None:
-            # As a part like the others: Java has compiled what makes one, and what reads one.
-            place, most = self.out.new(WAITING), self.state.pending_rows
-            waiting = write_part(self.work, rows, most, self.facts, self.window_ns, place, "presenting")
-            parts = [*parts, place]
-        self.work.all(
-            partial(write_presented, self.work, table, parts, self.out.new(table.name)) for table in TABLES
-        )
-        self.gather_deliveries(parts)
+        most, place = self.state.pending_rows, self.out.new(WAITING)
+        waiting = None if rows is None else delivered(self.work, rows, place, most)
+        self.work.all(partial(self.write_table, table, waiting) for table in TABLES)
+        counts = self.counts(waiting, intake)
+        self.gather_deliveries()
         self.gather_quarantine(intake)
-        self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
-        return self.counts(waiting, intake)
+        for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
+            self.out.keep(name)
+        return counts
 
-    def counts(self, waiting: tuple[int, int] | None, intake: Intake) -> Counts:
-        """How many rows went where; `waiting` are those that were used, and the duplicates."""
-        used, duplicates = waiting or (0, 0)
+    def write_table(self, table: Table, waiting: Delivered | None) -> None:
+        """One table of all parts and the rows that wait."""
+        sums = []
+        if self.state.parts:
+            sums.append(partials(self.work, table, self.parts))
+        if waiting is not None:
+            sums.append(table.partial(waiting.inputs(self.facts, self.window_ns)))
+        both = sums[0] if len(sums) == 1 else sums[0].unionByName(sums[1])
+        self.work.write(table.present(table.merge(both)), self.out.new(table.name), files=1)
+
+    def counts(self, waiting: Delivered | None, intake: Intake) -> Counts:
+        """How many rows went where."""
+        used = 0 if waiting is None else waiting.used(self.work)
+        duplicates = 0 if waiting is None else waiting.duplicates(self.work)
         pending = self.state.pending_rows
         left_out = intake.left_out
         return Counts(
@@ -74,9 +83,10 @@ class Presentation:
         """Where the parts are."""
         return [self.folder / PARTS / part for part in self.state.parts]
 
-    def gather_deliveries(self, parts: list[Path]) -> None:
-        """The deliveries of all parts, side by side."""
-        gather([part / DELIVERIES for part in parts], self.out.new(DELIVERIES))
+    def gather_deliveries(self) -> None:
+        """The deliveries of all parts and of the rows that wait, side by side."""
+        sources = [part / DELIVERIES for part in self.parts]
+        gather([*sources, self.out.new(WAITING)], self.out.new(DELIVERIES))
 
     def gather_quarantine(self, intake: Intake) -> None:
         """Rows that were left out, and files."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.delivering import MESSAGES, TALLIES, delivered
+from giusto.pipeline.delivering import MESSAGES, delivered
 from giusto.pipeline.linking import literal
 from giusto.pipeline.output import DELIVERIES, remove, settle
 from giusto.pipeline.streaming.parts import gather
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # Files of at least this size are not written again to have fewer of them.
 LARGE_BYTES = 16 << 20
-# Sums of no more than this are added by one core before others would have been told to.
-FEW_BYTES = 4 << 20
 
 
 def slices_of(rows: DataFrame, slices: Mapping[str, tuple[int, int]]) -> DataFrame:
@@ -55,31 +53,24 @@ def run_of() -> Column:
 
 
 def write_part(
-    work: Work,
-    rows: DataFrame,
-    most: int,
-    facts: DataFrame | None,
-    window_ns: int,
-    folder: Path,
-    stage: str = "settling",
+    work: Work, rows: DataFrame, most: int, facts: DataFrame | None, window_ns: int, folder: Path
 ) -> tuple[int, int]:
     """Write a part, of `most` rows or fewer; tells how many were used, and how many were duplicates."""
-    with work.spending(f"{stage} {DELIVERIES}"):
+    with work.spending(f"settling {DELIVERIES}"):
         done = delivered(work, rows, folder / DELIVERIES, most)
     inputs = done.inputs(facts, window_ns)
-    work.all(partial(write_partial, work, table, inputs, folder, stage) for table in TABLES)
-    with work.spending(f"{stage} counts"):
+    work.all(partial(write_partial, work, table, inputs, folder) for table in TABLES)
+    with work.spending("settling counts"):
         counts = done.used(work), done.duplicates(work)
-    for name in (MESSAGES, TALLIES):
-        remove(folder / name)
+    remove(folder / MESSAGES)
     settle(folder)
     return counts
 
 
-def write_partial(work: Work, table: Table, inputs: Inputs, folder: Path, stage: str) -> None:
+def write_partial(work: Work, table: Table, inputs: Inputs, folder: Path) -> None:
     """The sums of one table."""
-    with work.spending(f"{stage} {table.name}"):
-        work.write(table.as_one(table.partial(inputs)), folder / table.name)
+    with work.spending(f"settling {table.name}"):
+        work.write(table.partial(inputs), folder / table.name, files=1)
 
 
 def write_bundle(work: Work, parts: Sequence[Path], folder: Path) -> None:
@@ -106,21 +97,9 @@ def write_together(work: Work, folders: Sequence[Path], place: Path) -> None:
 
 def write_merged(work: Work, table: Table, parts: Sequence[Path], folder: Path) -> None:
     """The sums of several parts added."""
-    write_as_one(work, table, parts, table.merge, folder / table.name)
+    work.write(table.merge(partials(work, table, parts)), folder / table.name, files=1)
 
 
-def write_presented(work: Work, table: Table, parts: Sequence[Path], place: Path) -> None:
-    """What people read of the sums of several parts."""
-    write_as_one(work, table, parts, lambda sums: table.present(table.merge(sums)), place)
-
-
-def write_as_one(
-    work: Work, table: Table, parts: Sequence[Path], make: Callable[[DataFrame], DataFrame], place: Path
-) -> None:
-    """What is made of the sums of several parts, as one file."""
-    folders = [part / table.name for part in parts]
-    sums = work.read(table.name, folders)
-    if sum(path.stat().st_size for folder in folders for path in folder.glob("*.parquet")) < FEW_BYTES:
-        work.write(make(sums.coalesce(1)).coalesce(1), place)  # nothing is shuffled
-    else:
-        work.write(make(sums), place, files=1)
+def partials(work: Work, table: Table, parts: Sequence[Path]) -> DataFrame:
+    """The sums of several parts, side by side."""
+    return work.spark.read.parquet(*(literal(part / table.name) for part in parts))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.tables import selections, tally
+from giusto.pipeline.tables import selections
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -26,9 +26,8 @@ class Inputs:
     """What gold tables are made of: all rows of a batch, or those of some slices of a stream.
 
     `hops` are the good rows, each once, also those of messages that nobody was to get. `facts` is what
-    records alone do not say (see `bronze.facts`), if it is known. `written` are the messages, and `counted`
-    the tallies of all deliveries, if they were written for several tables to read. Where nothing
-    `may_violate`, no delivery was later than its bound.
+    records alone do not say (see `bronze.facts`), if it is known. `written` are the messages, if they were
+    written for several tables to read.
     """
 
     deliveries: DataFrame
@@ -36,12 +35,6 @@ class Inputs:
     facts: DataFrame | None = None
     window_ns: int = WINDOW_NS
     written: DataFrame | None = None
-    counted: DataFrame | None = None
-    may_violate: bool = True
-
-    def tallies(self, *key: str) -> DataFrame:
-        """Deliveries, counted by at least these columns."""
-        return tally.tallies(self.deliveries, *key) if self.counted is None else self.counted
 
     @property
     def messages(self) -> DataFrame:
@@ -58,24 +51,16 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Table:
-    """One gold table: `partial` makes sums, `merge` adds them, `present` makes of them what people read.
-
-    A table has `is_few` if its last step is to add up what is little by then.
-    """
+    """One gold table: `partial` makes sums, `merge` adds them, `present` makes of them what people read."""
 
     name: str
     partial: Callable[[Inputs], DataFrame]
     merge: Callable[[DataFrame], DataFrame]
     present: Callable[[DataFrame], DataFrame]
-    is_few: bool = False
 
     def of(self, inputs: Inputs) -> DataFrame:
         """The table of a whole batch."""
         return self.present(self.partial(inputs))
-
-    def as_one(self, rows: DataFrame) -> DataFrame:
-        """Rows of the table for one file: one core takes the last step, or all do and one gets the rows."""
-        return rows.coalesce(1) if self.is_few else rows.repartition(1)
 
 
 def slice_of() -> Column:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giusto.pipeline.tables.table import Inputs, Table
-from giusto.pipeline.tables.tally import count_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,12 +22,10 @@ def partial(inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as fn
 
     worth = fn.col("price").isNotNull() | fn.col("penalty").isNotNull() | fn.col("deadline_ns").isNotNull()
-    key = ("run", "node", "topic", "subscriber", "subscription", *TERMS)
     counted = (
-        inputs.tallies(*key, "deadline_ns", "outcome")
-        .filter(fn.col("subscriber").isNotNull() & worth)
-        .groupBy(*key)
-        .agg(fn.sum("count").alias("ideal"), count_of(fn.col("outcome") == "delivered").alias("valid"))
+        inputs.deliveries.filter(fn.col("subscriber").isNotNull() & worth)
+        .groupBy("run", "node", "topic", "subscriber", "subscription", *TERMS)
+        .agg(fn.count("*").alias("ideal"), fn.count_if(fn.col("outcome") == "delivered").alias("valid"))
     )
     return with_policy(counted, inputs.facts).select(*GROUP, *TERMS, "ideal", "valid")
 
@@ -74,4 +71,4 @@ def present(merged: DataFrame) -> DataFrame:
     )
 
 
-TABLE = Table("earnings", partial, merge, present, is_few=True)
+TABLE = Table("earnings", partial, merge, present)

@@ -131,4 +131,4 @@ def recent() -> Column:
     return fn.max_by(window, fn.when(fn.col("n") >= ENOUGH, fn.col("window_start_ns")))
 
 
-TABLE = Table("link_model", partial, merge, present, is_few=True)
+TABLE = Table("link_model", partial, merge, present)

@@ -16,7 +16,12 @@ def partial(inputs: Inputs) -> DataFrame:
     """Losses by place and reason; `subscriber` is null where nobody had been found yet who wanted it."""
     from pyspark.sql import functions as fn
 
-    return merge(inputs.tallies(*GROUP).filter(~fn.col("outcome").isin("delivered", "late")))
+    lost = inputs.deliveries.filter(~fn.col("outcome").isin("delivered", "late"))
+    return lost.groupBy(*GROUP).agg(
+        fn.count("*").alias("count"),
+        fn.min("t_sent_ns").alias("first_ns"),
+        fn.max("t_sent_ns").alias("last_ns"),
+    )
 
 
 def merge(partials: DataFrame) -> DataFrame:
@@ -35,4 +40,4 @@ def present(merged: DataFrame) -> DataFrame:
     return merged
 
 
-TABLE = Table("losses", partial, merge, present, is_few=True)
+TABLE = Table("losses", partial, merge, present)

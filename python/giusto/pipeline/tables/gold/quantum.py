@@ -127,4 +127,4 @@ def present(merged: DataFrame) -> DataFrame:
     )
 
 
-TABLE = Table("quantum", partial, merge, present, is_few=True)
+TABLE = Table("quantum", partial, merge, present)

@@ -174,4 +174,4 @@ def present(merged: DataFrame) -> DataFrame:
     )
 
 
-TABLE = Table("shares", partial, merge, present, is_few=True)
+TABLE = Table("shares", partial, merge, present)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.tables.gold.contract_audit import is_violation
 from giusto.pipeline.tables.selections import broker
 from giusto.pipeline.tables.table import Inputs, Table, slice_of
-from giusto.pipeline.tables.tally import is_violation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -46,9 +46,7 @@ def partial(inputs: Inputs) -> DataFrame:
     """The violations of these slices."""
     from pyspark.sql import functions as fn
 
-    late = inputs.deliveries.filter(is_violation())
-    # Where there are none Spark reads nothing at all.
-    found = (late if inputs.may_violate else late.limit(0)).withColumn("slice", slice_of())
+    found = inputs.deliveries.filter(is_violation()).withColumn("slice", slice_of())
     # Messages are fewer than hops, and say the same; only to look here they would not be made.
     turns = next_turns(inputs.hops if inputs.written is None else inputs.written, found)
     is_its = same(found, turns, (*PLACE, "t_selected_ns"))
