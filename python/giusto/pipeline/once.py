@@ -51,8 +51,7 @@ class Once:
             if self.fetching is not None:
                 self.fetching.bring()
             counts = self.made(self.held(Inspector().inspect(record_files(self.records))))
-            for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
-                self.out.keep(name)
+            self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
             verdict = audited(
                 self.out,
                 counts,

@@ -6,8 +6,8 @@
     pipeline.json                                whose folder this is
     stream/                                      what a stream needs to go on
 
-A table is written under `.new-…` and exchanged with the one before. What is under such a name was left by a
-process that was killed: the next writer removes it.
+Tables are written under `.new-…` and exchanged with those before when all of them are there. What is under
+such a name was left by a process that was killed: the next writer removes it.
 """
 
 from __future__ import annotations
@@ -73,18 +73,25 @@ class Output:
         """Where to write a table, before it is kept."""
         return self.path / f"{NEW}-{self._token}" / name
 
-    def keep(self, name: str) -> None:
-        """Let what was written take the place of the table before."""
-        written, place = self.new(name), self.path / name
-        written.mkdir(parents=True, exist_ok=True)  # a table without rows
-        settle(written)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if place.exists():
-            exchange(written, place)
-            remove(written)
-        else:
-            written.rename(place)
-        sync(place.parent)
+    def keep(self, *names: str) -> None:
+        """Let what was written take the places of the tables before, one right after the other.
+
+        All of it is on the disk by then, and nothing is removed meanwhile: who is killed here has hardly ever
+        changed some of them only.
+        """
+        for name in names:
+            self.new(name).mkdir(parents=True, exist_ok=True)  # a table without rows
+            settle(self.new(name))
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            written, place = self.new(name), self.path / name
+            if place.exists():
+                exchange(written, place)
+            else:
+                written.rename(place)
+        for name in names:
+            sync((self.path / name).parent)
+            remove(self.new(name))
 
     def keep_verdict(self, verdict: dict[str, Any]) -> None:
         """Say that all tables are there, and what they come to."""

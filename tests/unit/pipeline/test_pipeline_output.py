@@ -35,6 +35,24 @@ def test_a_table_takes_the_place_of_the_one_before_as_a_whole(tmp_path: Path) ->
         assert [path.name for path in (out.path / "losses").iterdir()] == [f"part-{text}.parquet"]
 
 
+def test_no_table_changes_before_all_of_them_can(tmp_path: Path) -> None:
+    out = Output(tmp_path / "out")
+    with out.writing():
+        for name in ("losses", "shares"):
+            put(out.new(name), "part.parquet", "before")
+        out.keep("losses", "shares")
+        put(out.new("losses"), "part.parquet", "after")
+        out.new("shares").write_text("no folder")
+        with pytest.raises(FileExistsError):
+            out.keep("losses", "shares")
+        assert (out.path / "losses" / "part.parquet").read_text() == "before"
+        out.new("shares").unlink()
+        put(out.new("shares"), "part.parquet", "after")
+        out.keep("losses", "shares")
+    for name in ("losses", "shares"):
+        assert (out.path / name / "part.parquet").read_text() == "after"
+
+
 def test_what_a_writer_left_unfinished_is_removed_by_itself_or_by_the_next(tmp_path: Path) -> None:
     out = Output(tmp_path / "out")
     with suppress(KeyboardInterrupt), out.writing():

@@ -25,7 +25,7 @@ from giusto.pipeline.streaming.parts import (
     to_bundle,
 )
 from giusto.pipeline.streaming.slices import State
-from giusto.pipeline.streaming.stream import Stream
+from giusto.pipeline.streaming.stream import Stream, has_more_to_read
 
 
 @given(st.integers(1, 2_000))
@@ -99,3 +99,9 @@ def test_a_stream_that_has_caught_up_presents_what_it_left_out_while_it_was_behi
     stream.presented = (3, 0, 0, 0, 1)
     assert not stream.is_new(settled, is_behind=False)
     assert stream.is_new(replace(settled, forgotten=1), is_behind=False)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_a_stream_is_behind_while_it_has_more_to_read_than_waits(unread: int, pending: int) -> None:
+    assert has_more_to_read(pending + unread + 1, pending)
+    assert not has_more_to_read(unread, pending + unread)

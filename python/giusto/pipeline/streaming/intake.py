@@ -86,11 +86,6 @@ class Intake:
         """Rows that no micro-batch has had."""
         return sum(self.good[name].rows for name in tuple(self.unread))
 
-    @property
-    def is_full(self) -> bool:
-        """Whether as many rows wait as may: the stream is behind."""
-        return self.unread_rows >= ROWS_AT_ONCE
-
     def _age(self, path: Path) -> tuple[int, str]:
         """By what new files are sorted; their footers are read once."""
         seen = mark(path)

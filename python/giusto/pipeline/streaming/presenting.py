@@ -48,8 +48,7 @@ class Presentation:
         counts = self.counts(waiting, intake)
         self.gather_deliveries()
         self.gather_quarantine(intake)
-        for name in (DELIVERIES, QUARANTINE, *(table.name for table in TABLES)):
-            self.out.keep(name)
+        self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
         return counts
 
     def write_table(self, table: Table, waiting: Delivered | None) -> None:

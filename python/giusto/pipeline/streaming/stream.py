@@ -59,6 +59,14 @@ def quiet_callbacks() -> Iterator[None]:
         log.setLevel(level)
 
 
+def has_more_to_read(unread_rows: int, pending_rows: int) -> bool:
+    """Whether a stream is behind: more rows are to be read than wait to be settled.
+
+    Who presents rows that wait works on them twice. That is for a stream that keeps up: of it few are unread.
+    """
+    return unread_rows > pending_rows
+
+
 @dataclass(slots=True)
 class Stream:
     """Reads `records` as they come, and keeps the tables in `out` up to date until it is ended."""
@@ -125,7 +133,7 @@ class Stream:
         if not is_busy:
             with self.lock:
                 batches.tidy()
-        is_behind = batches.intake.is_full
+        is_behind = has_more_to_read(batches.intake.unread_rows, batches.state.pending_rows)
         share = PRESENTING_BEHIND if is_behind else PRESENTING
         wait_s = max(self.refresh_s, self.took_s * (1 / share - 1))
         is_due = time.monotonic() - self.presented_s >= wait_s
