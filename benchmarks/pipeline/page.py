@@ -30,8 +30,8 @@ Then nearly every delivery is made of two records, one of the broker and one of 
 be found together. Where only brokers keep records most deliveries are made of one."""
 LEFT_OUT = f"""\
 Where there is no figure the engine would have taken longer than {LONGEST_S:.0f} s, by its time at the size
-before, or does not make the table (Polars: `arrival_envelope`). What `losses` takes is reading its
-seven columns: Spark decodes them for all rows, where the others decode those of few rows that were lost."""
+before, or does not make the table (Polars: `arrival_envelope`). What `losses` takes in Spark is
+reading its seven columns: to read them with the same filter and group nothing takes as long."""
 SOURCE = """\
 `benchmarks/source.py`: rows of a retained topic, through the Python data source and without it. Where rows
 are ready nobody is asked for them: that is what Spark takes for a Python data source anyway. The time of a
