@@ -118,7 +118,7 @@ def test_a_folder_without_records_has_tables_without_rows(tmp_path: Path) -> Non
         app, ["pipeline", "run", "--records", str(tmp_path), "--out", str(tmp_path / "out")]
     )
     assert done.exit_code == 0, done.output
-    assert "no promises: no delivery had a bound" in done.stdout
+    assert "nothing to judge: there was no record that could be used" in done.stdout
     assert f"giusto report {tmp_path / 'out'}" in done.stderr
     empty = result(tmp_path / "out").verdict
     assert (empty.records, empty.deliveries, empty.verdict, empty.largest_ratio) == (
