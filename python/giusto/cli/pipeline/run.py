@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -190,4 +191,4 @@ def tell(done: Result, *, as_json: bool) -> None:
 
     terminal.show(drawn(done.verdict))
     say(f"tables: {done.out}")
-    say(f"a page of them: giusto report {done.out}")
+    say(f"a page of them: giusto report {shlex.quote(str(done.out))}")
