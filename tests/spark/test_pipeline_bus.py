@@ -118,6 +118,7 @@ def test_a_stream_tells_the_broker_while_it_runs(tmp_path: Path) -> None:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdout=subprocess.PIPE,
             stderr=errors,
+            start_new_session=True,
         )
         try:
             said = found.verdict()
@@ -125,7 +126,7 @@ def test_a_stream_tells_the_broker_while_it_runs(tmp_path: Path) -> None:
             assert 1 < found.allowed <= BURST
             found.send()
             wait_for(lambda: state(tmp_path / "out")["records"] == 2 * SENT)
-            process.send_signal(signal.SIGTERM)
+            os.killpg(process.pid, signal.SIGTERM)  # as a terminal or a service does
             printed, _ = process.communicate(timeout=WATCHDOG_S)
             assert process.returncode == 0, log.read_text()
         finally:

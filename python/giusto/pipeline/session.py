@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline.crash import cause_of
@@ -100,6 +100,7 @@ def started(master: str, settings: Mapping[str, str]) -> SparkSession:
     atexit.register(stop)
     try:
         with stderr_to(folder / LOG):
+            launch({"spark.master": master, **chosen})
             made = builder.getOrCreate()
         keep_own_handler()
         if is_embedded(master) and CHECKPOINTS not in settings:
@@ -109,6 +110,18 @@ def started(master: str, settings: Mapping[str, str]) -> SparkSession:
         problem = reason(str(error), tail(folder / LOG))
         stop()
         raise SparkFailed(f"it does not start with master {master}: {problem}") from error
+
+
+def launch(settings: Mapping[str, str]) -> None:
+    """Start the JVM, unless one runs, in a session of its own.
+
+    A signal for all processes of a terminal or a service is for Python: it finishes, and ends the JVM.
+    """
+    from pyspark import SparkConf, SparkContext, java_gateway
+
+    if SparkContext._gateway is None:
+        chosen, untyped = SparkConf().setAll(list(settings.items())), cast(Any, java_gateway)
+        SparkContext._ensure_initialized(gateway=untyped.launch_gateway(chosen, {"start_new_session": True}))
 
 
 def hasten_checkpoints(spark: SparkSession) -> None:
