@@ -15,7 +15,7 @@ from giusto.pipeline.damage import CORRUPT, damage
 from giusto.pipeline.delivering import Delivered, delivered
 from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.linking import link_name, refer
-from giusto.pipeline.manifests import dropped
+from giusto.pipeline.manifests import told
 from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, write_files
 from giusto.pipeline.progress import Steps, Watch
 from giusto.pipeline.tables import bronze
@@ -55,7 +55,7 @@ class Once:
             verdict = audited(
                 self.out,
                 counts,
-                dropped=dropped(self.records),
+                **told(self.records),
                 started=started.isoformat(timespec="seconds"),
                 seconds=round(time.monotonic() - began_s, 3),
             )
