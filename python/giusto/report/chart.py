@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 from giusto.report.markup import Markup, element
 from giusto.report.scale import Scale
@@ -86,14 +86,18 @@ def uprights(scale: Scale, marks: Iterable[Mark]) -> list[Markup]:
 
 
 def levels(scale: Scale, marks: Iterable[Mark], right: float) -> list[Markup]:
-    """Marks on the vertical axis: a line across, and its name above it or, at the top, below."""
+    """Marks on the vertical axis: a line across, and its name above it or, at the top, below.
+
+    Lines may be near each other: the second name stands at the other end, the third in the middle.
+    """
+    ends = ((LEFT + 4, None), (right - 4, "end"), ((LEFT + right) / 2, "middle"))
     parts = []
-    for mark in marks:
+    for mark, (x, anchor) in zip(marks, cycle(ends), strict=False):
         y = scale.at(mark.value)
         above = y - 4 if y > 16 else y + 12
         parts += [
             line(LEFT, y, right, y, f"mark {mark.kind}"),
-            label(LEFT + 4, above, mark.label, f"said {mark.kind}"),
+            label(x, above, mark.label, f"said {mark.kind}", anchor),
         ]
     return parts
 

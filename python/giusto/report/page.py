@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giusto.report import (
     basis,
@@ -43,28 +43,42 @@ class Section:
     title: str
     table: str
     columns: Sequence[str]
-    draw: Callable[[pa.Table], Markup]
+    draw: Callable[[pa.Table, Tables], Markup]
     optional: bool = False
 
     def body(self, tables: Tables) -> Markup:
         """What stands below the heading. Raises `Absent`."""
         found = tables.read(self.table, self.columns)
-        return self.draw(found) if len(found) or not self.optional else Markup()
+        return self.draw(found, tables) if len(found) or not self.optional else Markup()
 
 
-def by_rows(draw: Callable[[list[Row]], Markup]) -> Callable[[pa.Table], Markup]:
+def by_rows(draw: Callable[[list[Row]], Markup]) -> Callable[[pa.Table, Tables], Markup]:
     """For tables that are small enough to be read as rows."""
-    return lambda table: draw(table.to_pylist())
+    return lambda table, _: draw(table.to_pylist())
 
 
-def latencies(table: pa.Table) -> Markup:
-    """For a table that may not be."""
-    return latency.section(*series.chosen(table))
+def late(table: pa.Table, _: Tables) -> Markup:
+    """For one that may not be."""
+    return violations.section(table)
+
+
+def latencies(table: pa.Table, tables: Tables) -> Markup:
+    """For another, with the bounds that another table has."""
+    return latency.section(*series.chosen(table, bounds_ns(tables)))
+
+
+def bounds_ns(tables: Tables) -> dict[tuple[Any, Any], int]:
+    """The bounds that were proved, by run and topic."""
+    try:
+        rows = tables.read("contract_audit", ["run", "topic", "proved_ns"]).to_pylist()
+    except Absent:
+        return {}
+    return {(row["run"], row["topic"]): row["proved_ns"] for row in rows if row["proved_ns"]}
 
 
 SECTIONS = (
     Section("contracts", "Contracts", "contract_audit", contracts.COLUMNS, by_rows(contracts.section)),
-    Section("violations", "Violations", "violations", violations.COLUMNS, violations.section),
+    Section("violations", "Violations", "violations", violations.COLUMNS, late),
     Section("latency", "Latency", "topic_latency", series.COLUMNS, latencies),
     Section("losses", "Losses", "losses", losses.COLUMNS, by_rows(losses.section)),
     Section("shares", "Shares of the processor", "shares", shares.COLUMNS, by_rows(shares.section)),
