@@ -29,7 +29,7 @@ Examples:
   giusto pipeline run --bus giusto://127.0.0.1:7447 --out tables --stream --publish giusto://127.0.0.1:7447
   giusto pipeline run --records trace --master spark://host:7077 --conf spark.executor.memory=4g
 
-Ends with 0 when the tables are made; with --strict, with 1 if a delivery was later than its bound."""
+Ends with 0 when the tables are made; with --strict, with 1 if a delivery was later than promised."""
 
 
 @guarded
@@ -98,13 +98,13 @@ def run(
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="End with 1 if a delivery was later than its bound.")
+        bool, typer.Option("--strict", help="End with 1 if a delivery was later than promised.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Turn records into tables: deliveries, latency, audit, earnings, losses, shares and models.
 
-    Every delivery is compared with the bound that was proved for it. Files and rows that cannot be used
+    Every delivery is compared with what was promised for it. Files and rows that cannot be used
     are put into quarantine with a reason; what is counted adds up.
     """
     from giusto.cli.pipeline.progress import watched
