@@ -10,6 +10,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ def header(tables: Tables, sections: Sequence[Section]) -> Markup:
     items = (element("a", title, href=f"#{anchor}") for anchor, title in links)
     return element(
         "header",
-        paragraph(element("strong", "giusto"), " report", runs(tables), class_="brand"),
+        paragraph(element("strong", "giusto"), " report", runs(tables), made(tables), class_="brand"),
         element("nav", *items, aria_label="Sections"),
     )
 
@@ -139,6 +140,17 @@ def runs(tables: Tables) -> Markup:
     if not isinstance(named, list) or not 0 < len(named) <= 3:
         return Markup()
     return joined([" · run ", *(part for each in named for part in (name(each), " "))])
+
+
+def made(tables: Tables) -> str:
+    """When the tables were made, so that an old page is seen to be one."""
+    said = tables.verdict
+    try:
+        started = datetime.fromisoformat(str(said.get("started"))).astimezone(UTC)
+        when = started + timedelta(seconds=float(said.get("seconds") or 0))
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    return f" · tables of {when:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def document(body: Markup, tables: Tables) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from giusto.cli.app import app
+from giusto.cli.pipeline.page import renewed
 from giusto.cli.pipeline.progress import line
 from giusto.cli.pipeline.run import until_told
 from giusto.cli.pipeline.table import rows
@@ -83,6 +85,16 @@ def test_rows_that_came_too_late_are_no_secret() -> None:
     assert said["pending"] == "3 records of slices that have not ended"
     assert (said["deliveries"], said["records"]) == ("7 arrived, 0 lost", "9 read")
     assert said["forgotten"] == "2 deliveries were older than --keep"
+
+
+def test_the_page_beside_the_tables_is_made_anew_if_there_is_one(tmp_path: Path) -> None:
+    verdict = judged(Counts(records=9, used=9), 9, [AUDIT], [], [], dropped={})
+    (tmp_path / "verdict.json").write_text(json.dumps(verdict.to_dict()), "utf-8")
+    assert renewed(tmp_path) == f"a page of them: giusto report {tmp_path}"
+    assert not (tmp_path / "report.html").exists()
+    (tmp_path / "report.html").write_text("of another day", "utf-8")
+    assert renewed(tmp_path) == f"page, made anew: {tmp_path / 'report.html'}"
+    assert "No delivery was later than promised" in (tmp_path / "report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_the_page_opens_with_the_verdict_and_has_every_section(tmp_path: Path) -
     page = made(tmp_path / "tables")
     text = plain(page)
     assert SAID in text
+    assert "· tables of 2026-01-01 00:00:12 UTC" in text
     for section in SECTIONS:
         assert f'<section id="{section.anchor}"><h2>{section.title}</h2>' in page
         assert f'href="#{section.anchor}"' in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -183,6 +182,9 @@ def chosen(conf: list[str]) -> dict[str, str]:
 
 def tell(done: Result, *, as_json: bool) -> None:
     """What it came to."""
+    from giusto.cli.pipeline.page import renewed
+
+    page = renewed(done.out)
     if as_json:
         print(json.dumps({**done.verdict.to_dict(), "out": str(done.out)}, ensure_ascii=False))
         return
@@ -191,4 +193,4 @@ def tell(done: Result, *, as_json: bool) -> None:
 
     terminal.show(drawn(done.verdict))
     say(f"tables: {done.out}")
-    say(f"a page of them: giusto report {shlex.quote(str(done.out))}")
+    say(page)
