@@ -37,10 +37,9 @@ def section(rows: list[Row]) -> Markup:
         Column("longest", lambda row: rounded(row["largest_ns"]), lambda row: row["largest_ns"] or 0),
         Column("bound", lambda row: rounded(row["proved_ns"]), lambda row: row["proved_ns"] or 0),
         Column("promise", lambda row: rounded(row["bound_ns"]), lambda row: row["bound_ns"] or 0),
-        Column("deadline", lambda row: rounded(row["deadline_ns"]), lambda row: row["deadline_ns"] or 0),
         Column("longest of the bound", used, lambda row: (ratio(row) or (0.0, ""))[0], wide=True),
         Column("violations", violations, lambda row: row["violations"]),
-        Column("deadlines missed", lambda row: count(row["misses"]), lambda row: row["misses"] or 0),
+        Column("deadlines missed", misses, lambda row: row["misses"] or 0),
         Column("verdict", lambda row: badge(said(row))),
     ]
     about = paragraph(
@@ -83,8 +82,13 @@ def used(row: Row) -> Markup:
         return element("span", "nothing arrived" if row["with_bound"] else "a deadline alone", class_="quiet")
     share, term = found
     kind = "bad" if row["violations"] else "warn" if row["uncertain"] or share > 1 else "good"
-    figure = percent(share) if term == "bound" else f"{percent(share)} of the promise"
+    figure = percent(share) if term == "bound" else f"{percent(share)} of promise"
     return gauge(bar(share, f"the longest took {percent(share)} of its {term}", kind), figure)
+
+
+def misses(row: Row) -> str:
+    """How many; a dash where none was asked for."""
+    return count(row["misses"] if row["deadline_ns"] else None)
 
 
 def violations(row: Row) -> str:

@@ -29,7 +29,7 @@ def section(rows: list[Row]) -> Markup:
         Column("in time", lambda row: count(row["valid"]), lambda row: row["valid"]),
         Column("late or lost", lambda row: count(row["late_or_lost"]), lambda row: row["late_or_lost"]),
         Column("earned", lambda row: number(row["earning"]), lambda row: row["earning"] or 0),
-        Column("could have earned", lambda row: number(row["ideal_earning"]), ideal),
+        Column("at most", lambda row: number(row["ideal_earning"]), ideal),
         Column("success", success, lambda row: row["success_rate"] or 0, wide=True),
     ]
     return joined([total(rows), more, table(columns, shown, "Earnings, those that lost most first")])

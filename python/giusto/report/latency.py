@@ -42,8 +42,8 @@ def row(series: Series, runs: bool) -> Markup:
     return element(
         "article",
         element("div", element("h3", key(series.row, runs)), figures(series), class_="figures"),
-        element("figure", distribution(series), element("figcaption", "deliveries by latency")),
-        element("figure", course(series), element("figcaption", "latency over time")),
+        element("figure", distribution(series), element("figcaption", "deliveries by latency, both on logarithmic scales")),
+        element("figure", course(series), element("figcaption", "latency over time, on a logarithmic scale")),
         class_="series",
     )
 
@@ -51,7 +51,7 @@ def row(series: Series, runs: bool) -> Markup:
 def figures(series: Series) -> Markup:
     """Quantiles, the longest, and what was proved, promised and asked for."""
     counts, longest = series.histogram, series.row["max_ns"]
-    pairs = [("deliveries", count(series.row["count"]))]
+    pairs = [("arrived", count(series.row["count"]))]
     pairs += [
         (name, rounded(min(quantile(counts, share), longest)))
         for name, share in QUANTILES.items()
@@ -128,7 +128,8 @@ def course(series: Series) -> Markup:
     x = Linear(0, max(1, found[-1].start_ns - start_ns), LEFT + 4, right)
     values = [value for point in found for value in (point.p50_ns, point.max_ns)]
     values += [mark.value for mark in marks(series.row)]
-    y = Log(max(1, min(values) / 1.5), max(max(values), 2) * 1.5, HEIGHT - BOTTOM, 6)
+    top = 18 if marks(series.row) else 6  # room for a name above the highest mark
+    y = Log(max(1, min(values) / 1.5), max(max(values), 2) * 1.5, HEIGHT - BOTTOM, top)
     places = [x.at(point.start_ns - start_ns) for point in found]
     lines = [_line(name, places, [y.at(_value(point, name)) for point in found]) for name in LINES]
     names = apart([y.at(_value(found[-1], name)) for name in LINES])

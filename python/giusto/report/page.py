@@ -142,15 +142,16 @@ def runs(tables: Tables) -> Markup:
     return joined([" · run ", *(part for each in named for part in (name(each), " "))])
 
 
-def made(tables: Tables) -> str:
+def made(tables: Tables) -> Markup:
     """When the tables were made, so that an old page is seen to be one."""
     said = tables.verdict
     try:
         started = datetime.fromisoformat(str(said.get("started"))).astimezone(UTC)
         when = started + timedelta(seconds=float(said.get("seconds") or 0))
     except (ValueError, TypeError, OverflowError):
-        return ""
-    return f" · tables of {when:%Y-%m-%d %H:%M:%S} UTC"
+        return Markup()
+    instant = element("span", f"{when:%Y-%m-%d %H:%M:%S} UTC", class_="whole")
+    return joined([" · tables of ", instant])
 
 
 def document(body: Markup, tables: Tables) -> str:

@@ -67,7 +67,8 @@ def audited(found: Mapping[str, Any]) -> str:
 
 def nearest(found: Mapping[str, Any]) -> list[str]:
     """How near a delivery ever came to its bound, and to its promise."""
-    return [f"largest {name} {percent(ratio)}" for name, ratio in ratios(found)]
+    said = ", ".join(f"{name} {percent(ratio)}" for name, ratio in ratios(found))
+    return [f"largest {said}"] if said else []
 
 
 def ratios(found: Mapping[str, Any]) -> list[tuple[str, float]]:

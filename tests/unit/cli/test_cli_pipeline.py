@@ -42,7 +42,7 @@ def test_the_verdict_says_what_matters_first() -> None:
     said = dict(rows(judged(counts, 15, [AUDIT], losses, ["r"], dropped={"ring": 9})))
     assert said == {
         "verdict": "held: no delivery was later than promised",
-        "contracts": "1, largest observed/bound 25.0\u00a0%, largest observed/promise 11.3\u00a0%",
+        "contracts": "1, largest observed/bound 25.0\u00a0%, observed/promise 11.3\u00a0%",
         "deliveries": "13 arrived, 2 lost",
         "lost": "2 policed",
         "records": "20 read",

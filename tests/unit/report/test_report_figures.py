@@ -112,7 +112,7 @@ def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
          "largest observed/promise 11.3\u00a0%; 3 deadlines missed."),
         ({"contracts": 1, "audited": 9, "with_bound": 9, "largest_ratio": 0.5, "proved_ratio": 0.75}, "held",
          "No delivery was later than promised; 9 deliveries under 1 contract, 0 violations; "
-         "largest observed/bound 75.0\u00a0%; largest observed/promise 50.0\u00a0%."),
+         "largest observed/bound 75.0\u00a0%, observed/promise 50.0\u00a0%."),
         ({"contracts": 1, "violations": 1, "uncertain": 4, "audited": 9, "largest_ratio": 1.5}, "violated",
          "1 delivery was later than promised; 9 deliveries under 1 contract, 1 violation, 4 uncertain; "
          "largest observed/promise 150\u00a0%."),

@@ -17,7 +17,7 @@ from giusto.report.page import SECTIONS
 
 SAID = (
     "✓ Held. No delivery was later than promised; 36,000 deliveries under 3 contracts, 0 violations; "
-    "largest observed/bound 31.1 %; largest observed/promise 24.8 %."
+    "largest observed/bound 31.1 %, observed/promise 24.8 %."
 )
 NASTY = """<script>alert("1")</script>&'\x00"""
 
