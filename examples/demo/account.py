@@ -15,6 +15,9 @@ import giusto
 from giusto.protocol import TopicStatus
 
 
+COLUMNS = ("promise", "bound at\nthe end", "worst in\nbroker", "p50\ncalm", "p50\nflood", "worst", "lost")
+
+
 @dataclass(frozen=True)
 class Kept:
     """A topic at the end, in milliseconds; `inside_ms` is the longest that a message was in the broker."""
@@ -41,7 +44,7 @@ def summary(clients: Sequence[Client], found: dict[str, Kept]) -> Table:
     """Each promise beside the worst that was seen."""
     table = Table(title="What was promised, and what was seen, in ms", title_justify="left")
     table.add_column("client")
-    for column in ("promise", "bound at\nthe end", "worst in\nbroker", "p50\ncalm", "p50\nflood", "worst", "lost"):
+    for column in COLUMNS:
         table.add_column(column, justify="right")
     for one in clients:
         style = "bold" if one.role.promised else ""

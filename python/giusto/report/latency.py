@@ -42,10 +42,15 @@ def row(series: Series, runs: bool) -> Markup:
     return element(
         "article",
         element("div", element("h3", key(series.row, runs)), figures(series), class_="figures"),
-        element("figure", distribution(series), element("figcaption", "deliveries by latency, both on logarithmic scales")),
-        element("figure", course(series), element("figcaption", "latency over time, on a logarithmic scale")),
+        figure(distribution(series), "deliveries by latency, both on logarithmic scales"),
+        figure(course(series), "latency over time, on a logarithmic scale"),
         class_="series",
     )
+
+
+def figure(drawn: Markup, caption: str) -> Markup:
+    """A drawing and what it shows."""
+    return element("figure", drawn, element("figcaption", caption))
 
 
 def figures(series: Series) -> Markup:
