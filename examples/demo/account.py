@@ -14,7 +14,6 @@ from ward import FLOODER, ROLES, SLICE_S
 import giusto
 from giusto.protocol import TopicStatus
 
-
 COLUMNS = ("promise", "bound at\nthe end", "worst in\nbroker", "p50\ncalm", "p50\nflood", "worst", "lost")
 
 
