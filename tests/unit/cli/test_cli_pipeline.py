@@ -87,6 +87,13 @@ def test_rows_that_came_too_late_are_no_secret() -> None:
     assert said["forgotten"] == "2 deliveries were older than --keep"
 
 
+def test_records_that_were_written_and_not_read_are_no_secret_either() -> None:
+    counts = Counts(records=9, used=9)
+    said = [dict(rows(judged(counts, 9, [AUDIT], [], [], dropped={}, written=all_))) for all_ in (9, 10)]
+    assert "not read" not in said[0]
+    assert said[1]["not read"] == "1 record was written and not read: run it again to have them"
+
+
 def test_the_page_beside_the_tables_is_made_anew_if_there_is_one(tmp_path: Path) -> None:
     verdict = judged(Counts(records=9, used=9), 9, [AUDIT], [], [], dropped={})
     (tmp_path / "verdict.json").write_text(json.dumps(verdict.to_dict()), "utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giusto.report.basis import unread
 from giusto.report.verdict import headline, missed, nearest
 from giusto.report.wording import counted, were
 
@@ -27,6 +28,8 @@ def rows(verdict: Verdict) -> list[tuple[str, str]]:
     ]
     if verdict.dropped:
         found.append(("dropped", by_reason(verdict.dropped)))
+    if rest := unread(verdict.to_dict()):
+        found.append(("not read", f"{were(rest, 'record')} written and not read: run it again to have them"))
     if not verdict.complete:
         late = counted(verdict.quarantined.get("late", 0), "record")
         found.append(("not complete", f"{late} came too late: give a longer --delay, or run with --once"))
