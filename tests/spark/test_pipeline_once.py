@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from giusto import pipeline
 from giusto.cli.app import app
+from giusto.cli.pipeline.quarantine import left_out
 from giusto.errors import SparkFailed
 from giusto.pipeline import once
 from giusto.pipeline.progress import LOOKING, STARTING, Progress
@@ -102,6 +104,15 @@ def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None
     assert result(out).verdict == verdict
     assert [path.name for path in out.iterdir() if path.name.startswith(".")] == [".lock"]
     before, kept = everything(out), json.loads((out / "verdict.json").read_text())
+
+    # A few files that were left out are named, and where all are.
+    first, second = left_out(out)
+    assert re.fullmatch(
+        r"files left out: hub-1-00000002\.parquet \(truncated: .+\),"
+        r" hub-1-copy\.parquet \(duplicate file: a copy of hub-1-00000001\.parquet\)",
+        first,
+    )
+    assert second == f"all of them: {out / 'quarantine' / 'files.parquet'}"
 
     # Again, by the command: nothing changes but the time it took.
     again = CliRunner().invoke(app, ["pipeline", "run", "--records", str(folder), "--json", "--strict"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,7 @@ from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.linking import link_name, refer
 from giusto.pipeline.manifests import dropped
 from giusto.pipeline.origin import Origin
-from giusto.pipeline.output import BUS, DELIVERIES, QUARANTINE, STREAM, Output, remove, write_files
+from giusto.pipeline.output import BUS, DELIVERIES, QUARANTINE, STREAM, Output, named, remove, write_files
 from giusto.pipeline.progress import LOOKING, Progress, Steps, Watch
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from giusto.pipeline.fetching import Fetching
 
 FILES = "files"
-# So many of the files that are left out are named in an error.
-NAMED = 3
 
 
 @dataclass(slots=True)
@@ -176,13 +174,6 @@ def missing(files: Inspected) -> str | None:
     if not files.bad:
         return "records; there is no file of them"
     return f"a file of records; left out {named(files.bad)}"
-
-
-def named(files: Sequence[BadFile]) -> str:
-    """The first few files that are left out, with what is wrong."""
-    shown = [f"{file.path.name} ({file.reason}: {file.detail})" for file in files[:NAMED]]
-    more = len(files) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def told(counts: Mapping[str, int]) -> str:

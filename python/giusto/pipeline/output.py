@@ -20,7 +20,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 MARK, VERDICT, NEW, LOCK = "pipeline.json", "verdict.json", ".new", ".lock"
 DELIVERIES, QUARANTINE, STREAM, BUS = "deliveries", "quarantine", "stream", "bus"
+FILES = f"{QUARANTINE}/files.parquet"
+# So many of the files that were left out are named for people.
+NAMED = 3
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What Spark leaves beside the files that it writes.
 LITTER = (".*.crc", "_SUCCESS")
@@ -193,7 +196,25 @@ def write_files(folder: Path, files: Iterable[BadFile]) -> None:
         schema=pa.schema(kinds.items()),
     )
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, folder / "files.parquet")
+    pq.write_table(table, folder / Path(FILES).name)
+
+
+def read_files(out: Path) -> list[BadFile]:
+    """The files that were left out of the tables in a folder."""
+    import pyarrow.parquet as pq
+
+    from giusto.pipeline.tables.files import BadFile
+
+    path = out / FILES
+    rows = pq.read_table(path).to_pylist() if path.exists() else []
+    return [BadFile(Path(row["file"]), row["reason"], row["detail"], row["rows"]) for row in rows]
+
+
+def named(files: Sequence[BadFile]) -> str:
+    """The first few files that were left out, with what is wrong."""
+    shown = [f"{file.path.name} ({file.reason}: {file.detail.rstrip('.')})" for file in files[:NAMED]]
+    more = len(files) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def write_json(path: Path, value: Any) -> None:

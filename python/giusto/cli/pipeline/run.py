@@ -28,7 +28,8 @@ Examples:
   giusto pipeline run --bus giusto://127.0.0.1:7447 --out tables --stream --publish giusto://127.0.0.1:7447
   giusto pipeline run --records trace --master spark://host:7077 --conf spark.executor.memory=4g
 
-Ends with 0 when the tables are made; with --strict, with 1 if a delivery was later than its bound."""
+Ends with 0 when the tables are made; with 1 if no record can be used, and, with --strict, if a delivery was
+later than its bound."""
 
 
 @guarded
@@ -183,8 +184,11 @@ def tell(done: Result, *, as_json: bool) -> None:
         print(json.dumps({**done.verdict.to_dict(), "out": str(done.out)}, ensure_ascii=False))
         return
     from giusto.cli import terminal
+    from giusto.cli.pipeline.quarantine import left_out
     from giusto.cli.pipeline.table import drawn
 
     terminal.show(drawn(done.verdict))
+    for line in left_out(done.out):
+        say(line)
     say(f"tables: {done.out}")
     say(f"a page of them: giusto report {shlex.quote(str(done.out))}")
