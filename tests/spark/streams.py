@@ -90,7 +90,7 @@ def process(folder: Path, out: Path, log: Path, *more: str) -> Iterator[subproce
         running.communicate()
 
 
-def eventually(running: subprocess.Popen[bytes], log: Path, condition: Callable[[], bool]) -> None:
+def eventually(running: subprocess.Popen[Any], log: Path, condition: Callable[[], bool]) -> None:
     """Wait for what the process does."""
     end = time.monotonic() + WATCHDOG_S
     while not condition():
