@@ -3,6 +3,7 @@
     GiustoError
     ├── InvalidInput(field, value, expected)      also a ValueError
     │   ├── FilterSyntax(text, position, problem)
+    │   ├── Missing(field, expected)
     │   └── TooLarge(field, value, limit)
     ├── Unknown(kind, name)                       also a LookupError
     ├── Duplicate(kind, name)
@@ -46,6 +47,17 @@ class InvalidInput(GiustoError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.field} = {self.value}: expected {self.expected}"
+
+
+class Missing(InvalidInput):
+    """Nothing was given where a value is needed."""
+
+    def __init__(self, field: str, expected: str) -> None:
+        super().__init__(field, "nothing", expected)
+        self.args = (field, expected)
+
+    def __str__(self) -> str:
+        return f"{self.field} is missing: expected {self.expected}"
 
 
 class FilterSyntax(InvalidInput):

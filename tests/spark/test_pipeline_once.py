@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ from typer.testing import CliRunner
 
 from giusto import pipeline
 from giusto.cli.app import app
+from giusto.cli.pipeline.quarantine import left_out
 from giusto.errors import SparkFailed
 from giusto.pipeline import once
-from giusto.pipeline.progress import Progress
+from giusto.pipeline.progress import LOOKING, STARTING, Progress
 from giusto.pipeline.result import result
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.table import Table
@@ -90,8 +92,8 @@ def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None
     assert verdict.quarantined_files == {"duplicate file": 1, "truncated": 1}
     assert verdict.records == verdict.used + verdict.duplicates + sum(verdict.quarantined.values())
     assert verdict.dropped == {"ring": 3}
-    assert looks == ["records", "deliveries", *looks[2:-1], "verdict"]
-    assert set(looks[2:-1]) == {table.name for table in TABLES}
+    assert looks == [LOOKING, STARTING, "records", "deliveries", *looks[4:-1], "verdict"]
+    assert set(looks[4:-1]) == {table.name for table in TABLES}
 
     out = folder / "tables"
     assert done.table("violations").column("over_ns").to_pylist() == [2 * MS]
@@ -103,6 +105,15 @@ def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None
     assert [path.name for path in out.iterdir() if path.name.startswith(".")] == [".lock"]
     before, kept = everything(out), json.loads((out / "verdict.json").read_text())
 
+    # A few files that were left out are named, and where all are.
+    first, second = left_out(out)
+    assert re.fullmatch(
+        r"files left out: hub-1-00000002\.parquet \(truncated: .+\),"
+        r" hub-1-copy\.parquet \(duplicate file: a copy of hub-1-00000001\.parquet\)",
+        first,
+    )
+    assert second == f"all of them: {out / 'quarantine' / 'files.parquet'}"
+
     # Again, by the command: nothing changes but the time it took.
     again = CliRunner().invoke(app, ["pipeline", "run", "--records", str(folder), "--json", "--strict"])
     assert again.exit_code == 1
@@ -112,21 +123,31 @@ def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None
     assert everything(out) == before
 
 
-def test_a_folder_without_records_has_tables_without_rows(tmp_path: Path) -> None:
-    (tmp_path / "records").mkdir()
-    done = CliRunner().invoke(
-        app, ["pipeline", "run", "--records", str(tmp_path), "--out", str(tmp_path / "out")]
-    )
-    assert done.exit_code == 0, done.output
+def test_where_no_record_can_be_used_tables_have_no_rows_and_replace_none(tmp_path: Path) -> None:
+    good = seen(1, ingress=2, selected=3, egress=4)
+    file, out = tmp_path / "run.parquet", tmp_path / "out"
+    words = ["pipeline", "run", "--records", str(file), "--out", str(out)]
+    write(file, [{**good, "t_selected_ns": -1}])
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1, done.output
     assert "nothing to judge: there was no record that could be used" in done.stdout
-    assert f"giusto report {tmp_path / 'out'}" in done.stderr
-    empty = result(tmp_path / "out").verdict
+    assert f"giusto report {out}" in done.stderr
+    empty = result(out).verdict
     assert (empty.records, empty.deliveries, empty.verdict, empty.largest_ratio) == (
-        0,
+        1,
         0,
         "no promises",
         None,
     )
+
+    write(file, [good])
+    assert CliRunner().invoke(app, words).exit_code == 0
+    before = everything(out)
+    write(file, [{**good, "t_selected_ns": -1}])
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "expected a record that can be used; left out 1 range; the tables in" in done.stderr
+    assert everything(out) == before
 
 
 def test_a_failure_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +179,8 @@ def test_a_file_that_is_damaged_removed_or_called_strangely_does_not_end_a_batch
     damaged.write_bytes(whole[:4] + bytes(200) + whole[204:])
 
     def watch(seen: Progress) -> None:
-        (folder / "records" / "removed.parquet").unlink(missing_ok=True)
+        if seen.stage != LOOKING:
+            (folder / "records" / "removed.parquet").unlink(missing_ok=True)
 
     done = pipeline.run(folder, watch=watch)
     assert (done.verdict.used, done.verdict.duplicates) == (100, 100)

@@ -118,12 +118,22 @@ def test_a_stream_goes_on_only_with_what_it_was(tmp_path: Path) -> None:
     ended = threading.Event()
     ended.set()
     pipeline.stream(folder, out, ended=ended)
-    with pytest.raises(InvalidInput, match="of the same window_ns: it holds 10000000000, not 1000000000"):
+    with pytest.raises(InvalidInput, match="of the same window: it holds 10s, not 1s"):
         pipeline.stream(folder, out, ended=ended, window="1s")
-    with pytest.raises(InvalidInput, match="a stream of the same records"):
+    with pytest.raises(InvalidInput, match=f"it has the tables of a stream of {folder}: name another folder"):
         pipeline.stream(tmp_path, out, ended=ended)
     write_json(out / "stream" / "state.json", State(batch=3, query="another").to_dict())
     with pytest.raises(InvalidInput, match=r"query another, not of .*; remove .* to begin anew"):
+        pipeline.stream(folder, out, ended=ended)
+
+    # If that is said, it begins anew; and so does a batch, of which no stream can go on.
+    pipeline.stream(folder, out, ended=ended, window="1s", replace=True)
+    assert kept_state(out)["batch"] == -1
+    with pytest.raises(InvalidInput, match="it has the tables of a stream of"):
+        pipeline.run(folder, out)
+    pipeline.run(folder, out, replace=True)
+    assert not (out / "stream").exists()
+    with pytest.raises(InvalidInput, match="it has the tables of a batch of"):
         pipeline.stream(folder, out, ended=ended)
 
 

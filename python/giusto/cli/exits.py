@@ -19,7 +19,7 @@ from typing import ParamSpec, TypeVar
 
 import typer
 
-from giusto.errors import Duplicate, FilterSyntax, GiustoError, InvalidInput
+from giusto.errors import Duplicate, FilterSyntax, GiustoError, InvalidInput, Missing
 
 FAILED = 1
 USAGE = 2
@@ -61,11 +61,13 @@ def ending(error: BaseException) -> tuple[int, str] | None:
     """Exit code and line for people; `None` for a bug, which should be seen whole."""
     match error:
         case KeyboardInterrupt():
-            return INTERRUPTED, ""
+            return INTERRUPTED, str(error)
         case BrokenPipeError():
             return 0, ""
         case FilterSyntax():
             return USAGE, str(error)
+        case Missing():
+            return USAGE, f"{OPTIONS.get(error.field, error.field)} is missing: expected {error.expected}"
         case InvalidInput():
             option = OPTIONS.get(error.field, error.field)
             return USAGE, f"{option} = {error.value}: expected {error.expected}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from giusto.config.names import quoted, require_known, table
-from giusto.errors import InvalidInput
+from giusto.errors import InvalidInput, Missing
 from giusto.papers.claim import COMPARISONS, Claim, Published
 
 FILE = "claims.toml"
@@ -144,7 +144,7 @@ def _values(
         require_known(key, kinds, f"{path}.{quoted(key)}")
         found[key] = _value(f"{path}.{key}", value, kinds[key])
     for key in sorted(required - set(found)):
-        raise InvalidInput(f"{path}.{key}", "nothing", "a text")
+        raise Missing(f"{path}.{key}", "a text")
     return found
 
 

@@ -3,10 +3,11 @@
     run, stream                 records in, tables and a verdict out (from `running`)
     once, streaming             a batch; a stream that goes on where it ended
     tables, delivering          what the tables are made of
-    output                      the folder they are kept in, whole or not at all
+    output, origin              the folder they are kept in, whole or not at all; what they were made of
     verdict, judging, result    what they come to, and how to read them
     work, progress, manifests   jobs of Spark; how far they are; what the writers of records lost
-    session, volume, shipping   one Spark session per process, quiet, embedded unless told otherwise
+    session, jvm, volume,
+    shipping                    one Spark session per process, quiet, embedded unless told otherwise
     prerequisites, scratch      what it needs, and where it keeps what nobody needs later
     sweep                       many runs of one experiment: run, go on, summarise
     cases, spec                 which runs: a table of parameters, from Python or from TOML

@@ -11,13 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from giusto.errors import Closed, NotRetained, TimedOut
+from giusto.pipeline.output import BUS, remove
 from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.remote import Remote, bus_of, forget
 from giusto.pipeline.tables.files import RECORDS
 from giusto.retain import requests
 from giusto.trace.layout import FACTS, MANIFEST
 
-FOLDER = "bus"
 LIST = requests.RECORDS + "list"
 
 
@@ -26,7 +26,7 @@ class Fetching:
 
     def __init__(self, url: str, out: Path) -> None:
         self.options = parsed({"url": url})
-        self.folder = out / FOLDER
+        self.folder = out / BUS
         self._remote = Remote(self.options)
 
     def bring(self, known: Collection[str] = ()) -> int:
@@ -44,6 +44,11 @@ class Fetching:
                     write_whole(place / name, self._remote.record_file(name))
                     brought += 1
         return brought
+
+    def begin_anew(self) -> None:
+        """Remove the files of another broker, once this one answers."""
+        self.names()
+        remove(self.folder)
 
     def names(self) -> list[str]:
         """The files that the broker has."""

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from giusto.errors import SparkFailed
+from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline.damage import CORRUPT, damage
 from giusto.pipeline.delivering import Delivered, delivered
 from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.linking import link_name, refer
 from giusto.pipeline.manifests import told
-from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, write_files
-from giusto.pipeline.progress import Steps, Watch
+from giusto.pipeline.origin import Origin
+from giusto.pipeline.output import BUS, DELIVERIES, QUARANTINE, STREAM, Output, named, remove, write_files
+from giusto.pipeline.progress import LOOKING, Progress, Steps, Watch
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.files import BadFile, Inspected, Inspector, RecordFile, record_files
-from giusto.pipeline.tables.table import WINDOW_NS, Inputs, Table
+from giusto.pipeline.tables.table import Inputs, Table
 from giusto.pipeline.verdict import Counts, Verdict, summed
 from giusto.pipeline.work import Work
 
@@ -35,32 +37,61 @@ FILES = "files"
 
 @dataclass(slots=True)
 class Once:
-    """One batch: reads `records` (a folder or a file), and leaves the tables in `out`."""
+    """One batch: reads `records` (a folder or a file), and leaves the tables in `out`, whose writer it is."""
 
-    spark: SparkSession
     records: Path
     out: Output
-    window_ns: int = WINDOW_NS
+    origin: Origin
     watch: Watch | None = None
     fetching: Fetching | None = None
+    started_s: float = field(default_factory=time.monotonic)
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
 
-    def run(self) -> Verdict:
+    def gather(self, before: Origin | None = None) -> Inspected:
+        """The files there are, found without Spark; refused if none has rows. `before` gives way to them."""
+        if self.watch is not None:
+            self.watch(Progress(LOOKING))
+        if self.fetching is not None:
+            if before is not None:
+                self.fetching.begin_anew()
+            self.fetching.bring()
+        files = self.held(Inspector().inspect(record_files(self.records)))
+        problem = missing(files)
+        if problem is not None:
+            raise self.refusal(problem)
+        return files
+
+    def run(self, spark: SparkSession, files: Inspected, before: Origin | None = None) -> Verdict:
         """Make everything anew; nothing in `out` changes before all of it is there."""
-        started, began_s = datetime.now(UTC), time.monotonic()
-        with self.out.writing():
-            if self.fetching is not None:
-                self.fetching.bring()
-            counts = self.made(self.held(Inspector().inspect(record_files(self.records))))
-            self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
-            verdict = audited(
-                self.out,
-                counts,
-                **told(self.records),
-                started=started.isoformat(timespec="seconds"),
-                seconds=round(time.monotonic() - began_s, 3),
-            )
-            self.out.keep_verdict(verdict.to_dict())
+        counts = self.made(Work(spark, self.out.path), files)
+        if not counts.used and self.out.has_tables():
+            raise self.refusal(f"a record that can be used; left out {listed(counts.quarantined)}")
+        self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
+        self.out.claim(self.origin.to_dict())
+        verdict = audited(
+            self.out,
+            counts,
+            **told(self.records),
+            started=self.started.isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - self.started_s, 3),
+        )
+        self.out.keep_verdict(verdict.to_dict())
+        if before is not None:
+            self.clear(before)
         return verdict
+
+    def clear(self, before: Origin) -> None:
+        """Remove what tables needed that are not there any more."""
+        if before.mode == STREAM:
+            remove(self.out.path / STREAM)
+        if self.fetching is None:
+            remove(self.out.path / BUS)
+
+    def refusal(self, expected: str) -> InvalidInput:
+        """Why there are no tables of these records."""
+        if self.out.has_tables():
+            expected += f"; the tables in {self.out.path} are as they were"
+        return InvalidInput("records" if self.fetching is None else "bus", self.origin.records, expected)
 
     def held(self, files: Inspected) -> Inspected:
         """These files, of which the good ones stay as long as this runs; without what is removed by now."""
@@ -72,9 +103,8 @@ class Once:
         """Where a file is read."""
         return self.out.new(FILES) / link_name(file.path.name)
 
-    def made(self, files: Inspected) -> Counts:
+    def made(self, work: Work, files: Inspected) -> Counts:
         """All tables; if pages of some files cannot be read, without those files."""
-        work = Work(self.spark, self.out.path)
         try:
             return self.tables(work, files, self.steps(files))
         except SparkFailed:
@@ -103,14 +133,14 @@ class Once:
         steps.next(DELIVERIES)
         most = sum(file.rows for file in files.good)
         done = delivered(work, rows, self.out.new(DELIVERIES), most)
-        inputs = done.inputs(bronze.facts(self.spark, self.records), self.window_ns)
+        inputs = done.inputs(bronze.facts(work.spark, self.records), self.origin.window_ns)
         work.all(partial(self.write_table, work, table, inputs, steps) for table in TABLES)
         steps.next("verdict")
         return self.counts(work, files, bad, done)
 
     def good_rows(self, work: Work, files: Inspected) -> tuple[DataFrame, dict[str, int]]:
         """Rows against which there is no reason; the others are written, and counted by their reasons."""
-        rows = bronze.raw(self.spark, tuple(replace(file, path=self.link(file)) for file in files.good))
+        rows = bronze.raw(work.spark, tuple(replace(file, path=self.link(file)) for file in files.good))
         place = self.out.new(QUARANTINE)
         work.write(bronze.judged(rows).filter(f"{bronze.REASON} is not null"), place / "rows")
         write_files(place, files.bad)
@@ -133,3 +163,19 @@ class Once:
             quarantined=summed([*bad.items(), *left_out.items()]),
             quarantined_files=summed((file.reason, 1) for file in files.bad),
         )
+
+
+def missing(files: Inspected) -> str | None:
+    """What should be there, if no file has a row that might be used."""
+    if any(file.rows for file in files.good):
+        return None
+    if files.good:
+        return "records; there are files of them without a single row"
+    if not files.bad:
+        return "records; there is no file of them"
+    return f"a file of records; left out {named(files.bad)}"
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """`4 order, 1 late`."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)

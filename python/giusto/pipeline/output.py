@@ -3,8 +3,9 @@
     deliveries/*.parquet, <table>/*.parquet      a folder for each table
     quarantine/files.parquet, quarantine/rows/   what could not be used, with the reason
     verdict.json                                 what it comes to; written last
-    pipeline.json                                whose folder this is
+    pipeline.json                                whose folder this is, and what the tables were made of
     stream/                                      what a stream needs to go on
+    bus/                                         files that were brought over the bus
 
 Tables are written under `.new-…` and exchanged with those before when all of them are there. What is under
 such a name was left by a process that was killed: the next writer removes it.
@@ -19,8 +20,8 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MARK, VERDICT, NEW, LOCK = "pipeline.json", "verdict.json", ".new", ".lock"
-DELIVERIES, QUARANTINE = "deliveries", "quarantine"
+DELIVERIES, QUARANTINE, STREAM, BUS = "deliveries", "quarantine", "stream", "bus"
+FILES = f"{QUARANTINE}/files.parquet"
+# So many of the files that were left out are named for people.
+NAMED = 3
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # What Spark leaves beside the files that it writes.
 LITTER = (".*.crc", "_SUCCESS")
@@ -47,27 +51,49 @@ class Output:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Be the only writer; the folder is made if need be."""
+        """Be the only writer; the folder is made if need be, and removed if nothing comes of it."""
         self._require_own()
+        made = [path for path in (self.path, *self.path.parents) if not path.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         lock = os.open(self.path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InvalidInput(
-                    "out", self.path, "a folder that no other pipeline writes just now"
-                ) from None
+            self._require_alone(lock)
+            is_new = self.mark() is None
             for unfinished in self.path.glob(f"{NEW}-*"):
                 remove(unfinished)
             try:
                 self.new("").mkdir()
-                write_json(self.path / MARK, {"format": FORMAT})
+                if is_new:
+                    write_json(self.path / MARK, {"format": FORMAT})
                 yield
             finally:  # also of a disk that is full
                 shutil.rmtree(self.new(""), ignore_errors=True)
+                if is_new and not self.has_tables():
+                    self._leave(made)
         finally:
             os.close(lock)
+
+    def _require_alone(self, lock: int) -> None:
+        """Take the lock, unless somebody has it or has removed the folder."""
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_there = os.fstat(lock).st_nlink > 0
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise InvalidInput("out", self.path, "a folder that no other pipeline writes just now")
+
+    def _leave(self, made: Iterable[Path]) -> None:
+        """Remove what was made for tables that did not come."""
+        for folder in sorted((path for path in self.path.rglob("*") if path.is_dir()), reverse=True):
+            with suppress(OSError):
+                folder.rmdir()
+        if {path.name for path in self.path.iterdir()} <= {MARK, LOCK}:
+            for name in (MARK, LOCK):
+                (self.path / name).unlink(missing_ok=True)
+            for folder in made:
+                with suppress(OSError):  # somebody put something there
+                    folder.rmdir()
 
     def new(self, name: str) -> Path:
         """Where to write a table, before it is kept."""
@@ -97,6 +123,19 @@ class Output:
         """Say that all tables are there, and what they come to."""
         write_json(self.path / VERDICT, verdict)
 
+    def mark(self) -> dict[str, Any] | None:
+        """What the folder says of itself, if it does."""
+        kept = read_json(self.path / MARK)
+        return kept if isinstance(kept, dict) else None
+
+    def claim(self, origin: dict[str, Any]) -> None:
+        """Say what the tables are made of."""
+        write_json(self.path / MARK, {"format": FORMAT, **origin})
+
+    def has_tables(self) -> bool:
+        """Whether there are tables, or a stream that has begun to make them."""
+        return (self.path / VERDICT).exists() or (self.path / STREAM).exists()
+
     def _require_own(self) -> None:
         """Refuse a folder that somebody keeps other things in."""
         if not self.path.exists():
@@ -106,7 +145,7 @@ class Output:
         strange = sorted(path.name for path in self.path.iterdir() if not path.name.startswith("."))
         if strange and MARK not in strange:
             raise InvalidInput("out", self.path, f"an empty folder or one with tables; it holds {strange[0]}")
-        known = read_json(self.path / MARK) if strange else None
+        known = self.mark() if strange else None
         if known is not None and known.get("format") != FORMAT:
             raise InvalidInput("out", self.path, f"tables of format {FORMAT}, not {known.get('format')}")
 
@@ -157,7 +196,25 @@ def write_files(folder: Path, files: Iterable[BadFile]) -> None:
         schema=pa.schema(kinds.items()),
     )
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, folder / "files.parquet")
+    pq.write_table(table, folder / Path(FILES).name)
+
+
+def read_files(out: Path) -> list[BadFile]:
+    """The files that were left out of the tables in a folder."""
+    import pyarrow.parquet as pq
+
+    from giusto.pipeline.tables.files import BadFile
+
+    path = out / FILES
+    rows = pq.read_table(path).to_pylist() if path.exists() else []
+    return [BadFile(Path(row["file"]), row["reason"], row["detail"], row["rows"]) for row in rows]
+
+
+def named(files: Sequence[BadFile]) -> str:
+    """The first few files that were left out, with what is wrong."""
+    shown = [f"{file.path.name} ({file.reason}: {file.detail.rstrip('.')})" for file in files[:NAMED]]
+    more = len(files) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def java_path(environ: Mapping[str, str]) -> str | None:
     return shutil.which("java", path=environ.get("PATH", ""))
 
 
+@cache
 def version_of(java: str) -> str:
     """What a Java says about itself."""
     try:

@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+LOOKING, STARTING = "looking at the records", "starting Spark"
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """One look: the stage, which one of how many, rows so far and the time since the first of them.
 
-    A stream has no last stage; it has rows that wait for their slice to end, and says for what it spent its
-    time: `settling deliveries` and the like are parts of `settling`, several of them at a time.
+    A stream has no last stage; it has rows that are coming, and rows that wait for their slice to end. It
+    says for what it spent its time: `settling deliveries` and the like are parts of `settling`, several of
+    them at a time.
     """
 
     stage: str
@@ -20,10 +23,16 @@ class Progress:
     steps: int = 0
     rows: int = 0
     seconds: float = 0.0
+    coming_rows: int = 0
     pending_rows: int = 0
     pending_bytes: int = 0
     late_rows: int = 0
     spent_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether Spark is at work on the records."""
+        return self.stage not in (LOOKING, STARTING)
 
     @property
     def rate_hz(self) -> float:

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from giusto.contract import Duration, duration_ns
-from giusto.errors import InvalidInput
+from giusto.errors import InvalidInput, Missing
 from giusto.pipeline.once import Once
+from giusto.pipeline.origin import BATCH, STREAM, Origin, replaced
 from giusto.pipeline.output import Output
-from giusto.pipeline.progress import Watch
+from giusto.pipeline.progress import STARTING, Progress, Watch
 from giusto.pipeline.result import Result
-from giusto.pipeline.session import session
+from giusto.pipeline.session import require, session
+from giusto.pipeline.streaming.going_on import GoingOn
 from giusto.pipeline.streaming.stream import Stream
 from giusto.pipeline.verdict import Verdict
 from giusto.pipeline.volume import volume
@@ -47,21 +49,26 @@ def run(
     window: Duration = "10s",
     settings: Mapping[str, str] | None = None,
     watch: Watch | None = None,
+    replace: bool = False,
 ) -> Result:
     """Make all tables of the records in a trace folder, a folder of Parquet files or one file.
 
     They go to `out`: the folder `tables` beside the records unless it is named. Doing it again changes
-    nothing. With `bus` the records are those of a broker at that address that traces; with `publish` the
-    models that were found go to the broker there. `settings` are Spark's, for a session that is started.
+    nothing; the tables of other records, or of a stream, are replaced only if `replace` says so. With `bus`
+    the records are those of a broker at that address that traces; with `publish` the models that were found
+    go to the broker there. `settings` are Spark's, for a session that is started.
     """
     window_ns = duration_ns(window, "window", least_ns=1_000_000)
     if publish is not None:
         require_address(publish, "publish", must_answer=True)
-    source = sourced(records, bus, out)
-    with source:
-        spark = started(master, settings)
-        course = Once(spark, source.path, source.out, window_ns, watch, source.fetching)
-        done = Result(source.out.path, course.run())
+    source = sourced(records, bus, out, must_answer=True)
+    origin = Origin(BATCH, source.name, window_ns)
+    with source, source.out.writing():
+        before = replaced(source.out, origin, replace=replace)
+        require(master)
+        course = Once(source.path, source.out, origin, watch, source.fetching)
+        files = course.gather(before)
+        done = Result(source.out.path, course.run(started(master, settings, watch), files, before))
     if publish is not None:
         publish_models(publish, done)
     return done
@@ -82,6 +89,7 @@ def stream(
     keep: Duration | None = None,
     settings: Mapping[str, str] | None = None,
     watch: Watch | None = None,
+    replace: bool = False,
 ) -> Result:
     """Keep the tables of records up to date as they come, until the event `ended` is set from another thread.
 
@@ -99,9 +107,14 @@ def stream(
     refresh_s = duration_ns(refresh, "refresh") / 1e9
     keep_s = None if keep is None else duration_ns(keep, "keep") / 1e9
     source = sourced(records, bus, out)
-    with source:
+    going_on = GoingOn(source.out, Origin(STREAM, source.name, window_ns), source.fetching)
+    with source, source.out.writing():
+        require(master)
+        going_on.require(replace=replace)
+        spark = started(master, settings, watch)
+        going_on.begin()
         course = Stream(
-            started(master, settings),
+            spark,
             source.path,
             source.out,
             window_ns=window_ns,
@@ -124,6 +137,11 @@ class Source:
     out: Output
     fetching: Fetching | None = None
 
+    @property
+    def name(self) -> str:
+        """By what the records are known."""
+        return str(self.path) if self.fetching is None else self.fetching.options.url
+
     def __enter__(self) -> Source:
         return self
 
@@ -140,17 +158,18 @@ def full(error: OSError, out: Path) -> OSError:
     return OSError(error.errno, problem, str(out))
 
 
-def sourced(records: str | Path | None, bus: str | None, out: str | Path | None) -> Source:
+def sourced(
+    records: str | Path | None, bus: str | None, out: str | Path | None, *, must_answer: bool = False
+) -> Source:
     """A folder or file that is here, or the files of a broker, which are brought to the folder of tables."""
     if records is not None and bus is not None:
         raise InvalidInput("records", records, f"records from one place; {bus} is named as well")
     if records is None and bus is None:
-        expected = "a trace folder or a file of records, or a bus to get them from"
-        raise InvalidInput("records", "nothing", expected)
+        raise Missing("records", "a trace folder or a file of records, or a bus to get them from")
     if bus is not None:
-        require_address(bus, "bus")
         if out is None:
-            raise InvalidInput("out", "nothing", "a folder for the tables, if records come over the bus")
+            raise Missing("out", "a folder for the tables, if records come over the bus")
+        require_address(bus, "bus", must_answer=must_answer)
         from giusto.pipeline.fetching import Fetching
 
         output = Output(out)
@@ -198,8 +217,12 @@ class Telling:
             self.is_away = True
 
 
-def started(master: str | None, settings: Mapping[str, str] | None) -> SparkSession:
+def started(
+    master: str | None, settings: Mapping[str, str] | None, watch: Watch | None = None
+) -> SparkSession:
     """The session of this process, with room for many records if it is started now."""
+    if watch is not None:
+        watch(Progress(STARTING))
     return session(master, {**volume(), **(settings or {})})
 
 
@@ -208,6 +231,11 @@ def existing(records: Path) -> Path:
     if not records.exists():
         raise InvalidInput("records", records, "a trace folder, a folder of Parquet files or one of them")
     return records.absolute()
+
+
+def place(records: str | Path | None, out: str | Path | None) -> Path:
+    """Where the tables of records are."""
+    return (default_out(Path(records or ".")) if out is None else Path(out)).absolute()
 
 
 def default_out(records: Path) -> Path:

@@ -12,10 +12,11 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline.crash import cause_of
+from giusto.pipeline.jvm import end_jvm, launch, require_going_on
 from giusto.pipeline.prerequisites import require_spark
 from giusto.pipeline.scratch import Scratch
 from giusto.pipeline.shipping import shipped
@@ -60,9 +61,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     that runs already, also one that was not made here, is used as it is: another master is refused then, and
     `settings` of Spark are for one that is started.
     """
-    if master is not None and not MASTERS.fullmatch(master):
-        raise InvalidInput("master", master, "local[*], local[4], spark://host:port, yarn or k8s://host:port")
-    require_spark()
+    require(master)
     running = active()
     if running is None:
         return started(MASTER if master is None else master, settings or {})
@@ -70,6 +69,13 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     if master is not None and master != uses:
         raise InvalidInput("master", master, f"{uses}, which this process uses already")
     return running
+
+
+def require(master: str | None) -> None:
+    """Refuse a master that is none, and say what is missing here, before anything is started."""
+    if master is not None and not MASTERS.fullmatch(master):
+        raise InvalidInput("master", master, "local[*], local[4], spark://host:port, yarn or k8s://host:port")
+    require_spark()
 
 
 def active() -> SparkSession | None:
@@ -99,29 +105,17 @@ def started(master: str, settings: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     atexit.register(stop)
     try:
-        with stderr_to(folder / LOG):
-            launch({"spark.master": master, **chosen})
-            made = builder.getOrCreate()
+        launch({"spark.master": master, **chosen}, folder / LOG)
+        made = builder.getOrCreate()
         keep_own_handler()
         if is_embedded(master) and CHECKPOINTS not in settings:
             hasten_checkpoints(made)
         return made
     except Exception as error:
+        require_going_on()
         problem = reason(str(error), tail(folder / LOG))
         stop()
         raise SparkFailed(f"it does not start with master {master}: {problem}") from error
-
-
-def launch(settings: Mapping[str, str]) -> None:
-    """Start the JVM, unless one runs, in a session of its own.
-
-    A signal for all processes of a terminal or a service is for Python: it finishes, and ends the JVM.
-    """
-    from pyspark import SparkConf, SparkContext, java_gateway
-
-    if SparkContext._gateway is None:
-        chosen, untyped = SparkConf().setAll(list(settings.items())), cast(Any, java_gateway)
-        SparkContext._ensure_initialized(gateway=untyped.launch_gateway(chosen, {"start_new_session": True}))
 
 
 def hasten_checkpoints(spark: SparkSession) -> None:
@@ -168,22 +162,6 @@ def end_session() -> None:
         running.stop()
 
 
-def end_jvm() -> None:
-    """Close the JVM's standard input, at which it ends, and let the next session start another."""
-    from pyspark import SparkContext
-
-    gateway = SparkContext._gateway
-    if gateway is None:
-        return
-    SparkContext._gateway = SparkContext._jvm = None
-    with suppress(Exception):
-        gateway.shutdown()
-    process = getattr(gateway, "proc", None)
-    if process is not None:
-        process.stdin.close()
-        process.wait(timeout=30)
-
-
 def defaults(master: str, folder: Path) -> dict[str, str]:
     """Settings for a few cores and short jobs; figures behind them are in the guide."""
     log = folder / "log4j2.properties"
@@ -228,22 +206,6 @@ def quiet_imports() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-@contextmanager
-def stderr_to(path: Path) -> Iterator[None]:
-    """Whatever is started meanwhile writes its standard error to a file, for as long as it lives."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    log = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-    try:
-        os.dup2(log, 2)
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(log)
 
 
 def reason(error: str, log: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from giusto.errors import GiustoError, SparkFailed
 from giusto.pipeline.crash import cause_of
+from giusto.pipeline.jvm import require_going_on
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,6 +84,7 @@ class Work:
         except GiustoError:
             raise
         except Exception as error:  # of PySpark, Py4J, or a connection to a JVM that is gone
+            require_going_on()
             raise explanation(str(error), self.out) from error
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from giusto.config.names import quoted, require_known, table
 from giusto.contract import Offer
-from giusto.errors import InvalidInput
+from giusto.errors import InvalidInput, Missing
 from giusto.sim.delay import DELAYS, Normal
 from giusto.sim.fault import FAULTS
 from giusto.sim.medium import MEDIA
@@ -100,7 +100,7 @@ def _require_all(make: type[Any], given: Mapping[str, Any], path: str) -> None:
     for each in fields(make):
         if each.default is MISSING and each.default_factory is MISSING and each.name not in given:
             place = f"{path}.{each.name}" if path else each.name
-            raise InvalidInput(place, "nothing", "a value: it has no default")
+            raise Missing(place, "a value: it has no default")
 
 
 def _made(path: str, make: Callable[..., _Part], values: Mapping[str, Any]) -> _Part:

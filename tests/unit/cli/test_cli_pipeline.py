@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import queue
+import re
 import signal
 from pathlib import Path
 
@@ -11,11 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from giusto.cli.app import app
+from giusto.cli.pipeline.interrupting import ENDING, until_told
 from giusto.cli.pipeline.page import renewed
-from giusto.cli.pipeline.progress import line
-from giusto.cli.pipeline.run import until_told
+from giusto.cli.pipeline.progress import line, lines
 from giusto.cli.pipeline.table import rows
-from giusto.pipeline.progress import Progress
+from giusto.pipeline import running, session
+from giusto.pipeline.output import Output
+from giusto.pipeline.progress import STARTING, Progress
 from giusto.pipeline.verdict import Counts, judged
 
 AUDIT = {
@@ -107,14 +111,14 @@ def test_the_page_beside_the_tables_is_made_anew_if_there_is_one(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "--records = nothing: expected a trace folder or a file of records, or a bus"),
+        ([], "--records is missing: expected a trace folder or a file of records, or a bus"),
         (
             ["--records", ".", "--bus", "giusto://127.0.0.1:9"],
             "--records = .: expected records from one place; giusto://127.0.0.1:9 is named as well",
         ),
         (["--bus", "nonsense://x", "--out", "x"], "--bus = nonsense://x: expected giusto://host:port"),
         (["--records", ".", "--publish", "nonsense://x"], "--publish = nonsense://x: expected giusto://"),
-        (["--bus", "giusto://127.0.0.1:9"], "--out = nothing: expected a folder for the tables"),
+        (["--bus", "giusto://127.0.0.1:9"], "--out is missing: expected a folder for the tables"),
         (["--records", "nowhere"], "--records = nowhere: expected a trace folder"),
         (["--records", ".", "--conf", "x=1"], "--conf = x=1: expected spark.NAME=VALUE"),
         (["--records", ".", "--window", "soon"], "--window = soon: expected a duration"),
@@ -135,12 +139,133 @@ def test_a_wrong_call_is_refused_before_spark_starts(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts Spark fails; it need not be installed."""
+
+    def started(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(running, "started", started)
+    monkeypatch.setattr(session, "require_spark", lambda: None)
+
+
+def refused(*words: str, code: int = 2) -> str:
+    """What is said when it is refused."""
+    done = CliRunner().invoke(app, ["pipeline", "run", *words])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done.stderr
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Every file with what is in it; a lock may come."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    return {str(path): path.read_text() for path in files}
+
+
+def tables_of(out: Path, **mark: object) -> dict[str, str]:
+    """A folder with tables in it, and what it says they were made of."""
+    out.mkdir(parents=True)
+    (out / "pipeline.json").write_text(json.dumps({"format": 1, **mark}))
+    (out / "verdict.json").write_text("{}")
+    return contents(out)
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("mode", ["batch", "stream"])
+@pytest.mark.parametrize("more", [[], ["--stream"]])
+def test_the_tables_of_something_else_are_not_replaced_unless_told(
+    mode: str, more: list[str], tmp_path: Path
+) -> None:
+    trace, out = tmp_path / "trace", tmp_path / "out"
+    trace.mkdir()
+    before = tables_of(out, mode=mode, records="/a/trace", window_ns=1)
+    words = ["--records", str(trace), "--out", str(out), *more]
+    wanted = "stream" if more else "batch"
+    assert refused(*words) == (
+        f"giusto: --out = {out}: expected a folder for a {wanted} of {trace}; it has the tables of"
+        f" a {mode} of /a/trace: name another folder, or replace them with --replace (replace=True)\n"
+    )
+    assert contents(out) == before
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_nothing_does_not_replace_tables(tmp_path: Path) -> None:
+    trace, out = tmp_path / "trace", tmp_path / "out"
+    trace.mkdir()
+    words = ["--records", str(trace), "--out", str(out)]
+    told = f"--records = {trace}: expected records; there is no file of them"
+    assert refused(*words) == f"giusto: {told}\n"
+    assert not out.exists()
+    # Also if they were made of the same records, and if they may be replaced.
+    before = tables_of(out, mode="batch", records=str(trace), window_ns=1)
+    for more in ([], ["--replace"]):
+        assert refused(*words, *more) == f"giusto: {told}; the tables in {out} are as they were\n"
+    wrong = tmp_path / "giusto.toml"
+    wrong.write_text("[broker]\n")
+    said = refused("--records", str(wrong), "--out", str(out), "--replace")
+    assert f"--records = {wrong}: expected a file of records; left out giusto.toml (foreign: " in said
+    assert contents(out) == before
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_a_folder_that_cannot_be_used_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    trace, out = tmp_path / "trace", tmp_path / "out"
+    trace.mkdir()
+    words = ["--records", str(trace), "--out", str(out)]
+    with Output(out).writing():
+        for more in ([], ["--stream"]):
+            assert "a folder that no other pipeline writes just now" in refused(*words, *more)
+    out.mkdir()
+    (out / "thesis.tex").write_text("years of work")
+    for more in ([], ["--stream"]):
+        assert "an empty folder or one with tables; it holds thesis.tex" in refused(*words, *more)
+    assert "a path without any of" in refused(
+        "--records", str(trace), "--out", str(tmp_path / "[x]"), "--stream"
+    )
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("more", [[], ["--stream"]])
+def test_a_broker_that_is_not_there_leaves_no_folder(more: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    said = refused("--bus", "giusto://127.0.0.1:9", "--out", str(out), *more, code=1)
+    assert "no broker at giusto://127.0.0.1:9" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_comes_now_and_then_also_while_nothing_changes() -> None:
+    said: queue.Queue[str] = queue.Queue()
+    with lines(every_s=0.01) as screen:
+        screen.say = said.put
+        assert not screen.has_begun()
+        screen.watch(Progress(STARTING))
+        assert not screen.has_begun()
+        for _ in range(2):
+            assert re.fullmatch(r"starting Spark, \d+ s", said.get(timeout=60))
+        screen.watch(Progress("reading", coming_rows=55))
+        assert screen.has_begun()
+        while (text := said.get(timeout=60)).startswith("starting"):
+            pass
+        assert re.fullmatch(r"reading, 0 records, 55 under way, \d+ s", text)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_stream_and_a_second_one_does_what_it_did_before(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    with until_told() as ended:
+    before, said = signal.getsignal(number), []
+    with until_told(lambda: True, said.append) as ended:
         assert signal.getsignal(number) != before
         os.kill(os.getpid(), number)
         assert ended.wait(60)
         assert signal.getsignal(number) == before
     assert signal.getsignal(number) == before
+    assert said == [ENDING]
+
+
+def test_a_stream_that_has_not_begun_is_interrupted() -> None:
+    before, said = signal.getsignal(signal.SIGINT), []
+    with until_told(lambda: False, said.append) as ended:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert not ended.is_set()
+    assert (said, signal.getsignal(signal.SIGINT)) == ([], before)

@@ -142,8 +142,8 @@ def test_ctrl_c_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run", "waiting"], "--out = nothing: expected the folder"),
-        (["run", "--out", "x"], "TABLE = nothing: expected a TOML file or an experiment"),
+        (["run", "waiting"], "--out is missing: expected the folder"),
+        (["run", "--out", "x"], "TABLE is missing: expected a TOML file or an experiment"),
         (["run", "--resume", "--seeds", "3", "--out", "x"], "the experiment whose --param and --seeds"),
         (["run", "wating", "--seeds", "3", "--out", "x"], "EXPERIMENT = wating: expected module:function"),
         (

@@ -30,7 +30,7 @@ def test_texts_may_be_broken_into_lines() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"paper": {"title": "T"}}, r"paper\.about = nothing"),
+        ({"paper": {"title": "T"}}, r"paper\.about is missing"),
         (document({"published": None}), r"claim\[0\]\.published = None"),
         (document({"published": 1, "publishd": 1}), r"claim\[0\]\.publishd = unknown: expected"),
         (document({"published": 1, "compare": "nearly"}), r"claim\[0\]\.compare = unknown: expected near"),
@@ -42,7 +42,7 @@ def test_texts_may_be_broken_into_lines() -> None:
         (document({"published": 1, "corrects": "none"}), r"claim\[0\]\.corrects = none"),
         (document({"published": 1, "small": "no"}), r"claim\[0\]\.small = no: expected true or false"),
         (document({"published": 1, "place": " "}), r"claim\[0\]\.place"),
-        (document(figure=[{"name": "f", "place": "Fig. 1"}]), r"figure\[0\]\.caption = nothing"),
+        (document(figure=[{"name": "f", "place": "Fig. 1"}]), r"figure\[0\]\.caption is missing"),
         (document(figure={}), r"figure = a single value"),
         (document(figures=[]), r"figures = unknown: expected figure"),
     ],

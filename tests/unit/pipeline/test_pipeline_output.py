@@ -5,15 +5,19 @@ from __future__ import annotations
 import errno
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from giusto.cli.pipeline.quarantine import left_out
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline import output
 from giusto.pipeline.manifests import dropped, told
-from giusto.pipeline.output import Output, exchange
+from giusto.pipeline.origin import BATCH, STREAM, Origin, replaced
+from giusto.pipeline.output import Output, exchange, named, read_files, write_files
 from giusto.pipeline.result import result
 from giusto.pipeline.shipping import shipped
+from giusto.pipeline.tables.files import BadFile
 from giusto.pipeline.verdict import Counts, Verdict, judged
 from giusto.pipeline.volume import GIB, heap_bytes, machine_memory, volume
 from giusto.pipeline.work import explanation
@@ -167,6 +171,55 @@ def test_a_full_disk_is_named_with_the_folder(tmp_path: Path) -> None:
     other = explanation("Job aborted\nCaused by: java.lang.OutOfMemoryError: Java heap space", tmp_path)
     assert isinstance(other, SparkFailed)
     assert "Java heap space; the tables are as they were before" in str(other)
+
+
+def test_files_that_were_left_out_are_named_and_those_that_are_too_many_are_counted(tmp_path: Path) -> None:
+    files = [BadFile(Path(f"{n}.parquet"), "foreign", "no column run", n or None) for n in range(1002)]
+    write_files(tmp_path / "quarantine", files)
+    assert read_files(tmp_path) == files
+    assert named(files[:1]) == "0.parquet (foreign: no column run)"
+    assert named(files).endswith(", 2.parquet (foreign: no column run) and 999 more")
+    assert left_out(tmp_path)[1] == f"all of them: {tmp_path / 'quarantine' / 'files.parquet'}"
+    assert left_out(tmp_path / "elsewhere") == []
+
+
+def test_a_folder_that_was_made_for_nothing_is_removed_and_no_other(tmp_path: Path) -> None:
+    for place in (tmp_path / "a" / "b" / "out", tmp_path):
+        with suppress(KeyboardInterrupt), Output(place).writing():
+            (place / "bus" / "records").mkdir(parents=True)
+            raise KeyboardInterrupt
+        assert list(tmp_path.iterdir()) == []
+    with Output(tmp_path).writing():
+        put(tmp_path / "bus" / "records", "hub-1.parquet", "brought over the bus")
+    assert (tmp_path / "bus" / "records" / "hub-1.parquet").exists()
+    assert Output(tmp_path).mark() == {"format": 1}
+
+
+ORIGIN = Origin(BATCH, "/a/trace", 10)
+
+
+@pytest.mark.parametrize(
+    ("kept", "wanted", "is_other"),
+    [
+        (ORIGIN.to_dict(), ORIGIN, False),
+        (ORIGIN.to_dict(), Origin(BATCH, "/a/trace", 99), False),
+        (ORIGIN.to_dict(), Origin(BATCH, "/b/trace", 10), True),
+        (ORIGIN.to_dict(), Origin(STREAM, "/a/trace", 10), True),
+        ({"format": 1}, Origin(STREAM, "/a/trace", 10), False),
+        ({"mode": "batch", "records": 7, "window_ns": 1}, ORIGIN, False),
+    ],
+)
+def test_tables_of_something_else_are_known_by_what_the_folder_says(
+    kept: dict[str, Any], wanted: Origin, is_other: bool, tmp_path: Path
+) -> None:
+    out = Output(tmp_path)
+    out.claim(kept)
+    assert replaced(out, wanted, replace=False) is None  # no tables are there yet
+    out.keep_verdict({})
+    assert replaced(out, wanted, replace=True) == (ORIGIN if is_other else None)
+    if is_other:
+        with pytest.raises(InvalidInput, match=r"it has the tables of a batch of /a/trace: name another"):
+            replaced(out, wanted, replace=False)
 
 
 def test_the_heap_is_half_of_the_memory_within_limits(tmp_path: Path) -> None:

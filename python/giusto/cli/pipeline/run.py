@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from giusto.cli.exits import FAILED, guarded, say
+from giusto.cli.exits import FAILED, INTERRUPTED, guarded, say
 from giusto.cli.options import Json
+from giusto.cli.pipeline.interrupting import Impatient, as_they_were, interruptible, until_told
+from giusto.cli.pipeline.progress import Screen, watched
 from giusto.cli.sweep.options import Master
 from giusto.errors import InvalidInput
 
@@ -28,7 +27,8 @@ Examples:
   giusto pipeline run --bus giusto://127.0.0.1:7447 --out tables --stream --publish giusto://127.0.0.1:7447
   giusto pipeline run --records trace --master spark://host:7077 --conf spark.executor.memory=4g
 
-Ends with 0 when the tables are made; with --strict, with 1 if a delivery was later than promised."""
+Ends with 0 when the tables are made; with 1 if no record can be used, and, with --strict, if a delivery was
+later than promised."""
 
 
 @guarded
@@ -50,7 +50,12 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Keep the tables there; PATH/tables if not given."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Keep the tables there; PATH/tables if not given. With --bus it has to be given.",
+        ),
     ] = None,
     window: Annotated[
         str, typer.Option("--window", metavar="TIME", help="What a row of topic_latency covers.")
@@ -96,6 +101,9 @@ def run(
             "--publish", metavar="URL", help="Tell the broker there what was learned.", show_default=False
         ),
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the tables of other records, or of a stream, in DIR.")
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with 1 if a delivery was later than promised.")
     ] = False,
@@ -106,67 +114,56 @@ def run(
     Every delivery is compared with what was promised for it. Files and rows that cannot be used
     are put into quarantine with a reason; what is counted adds up.
     """
-    from giusto.cli.pipeline.progress import watched
-    from giusto.pipeline import running
-
     if once and stream:
         raise InvalidInput("--stream", "also --once", "one of them")
     if keep is not None and not stream:
         raise InvalidInput("--keep", keep, "a time for --stream; a batch makes all deliveries anew")
-    settings = chosen(conf or [])
-    with watched(live=not as_json) as watch:
-        if stream:
-            with until_told() as ended:
-                done = running.stream(
-                    records,
-                    out,
-                    ended=ended,
-                    bus=bus,
-                    publish=publish,
-                    master=master,
-                    window=window,
-                    delay=delay,
-                    every=every,
-                    refresh=refresh,
-                    keep=keep,
-                    settings=settings,
-                    watch=watch,
-                )
-        else:
-            done = running.run(
-                records,
-                out,
-                bus=bus,
-                publish=publish,
-                master=master,
-                window=window,
-                settings=settings,
-                watch=watch,
-            )
+    common = {
+        "bus": bus,
+        "publish": publish,
+        "master": master,
+        "window": window,
+        "settings": chosen(conf or []),
+        "replace": replace,
+    }
+    own = {"delay": delay, "every": every, "refresh": refresh, "keep": keep}
+    try:
+        with watched(live=not as_json) as screen:
+            if stream:
+                done = streamed(records, out, screen, {**common, **own})
+            else:
+                done = batched(records, out, screen, common)
+    except Impatient:
+        os._exit(INTERRUPTED)
     tell(done, as_json=as_json)
-    if strict and not done.verdict.held:
+    is_useless = not stream and not done.verdict.used
+    if is_useless or (strict and not done.verdict.held):
         raise typer.Exit(FAILED)
 
 
-@contextmanager
-def until_told() -> Iterator[threading.Event]:
-    """An event that Ctrl-C or SIGTERM sets; a second signal ends at once."""
-    ended = threading.Event()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in signals}
+def batched(records: Path | None, out: Path | None, screen: Screen, options: dict[str, Any]) -> Result:
+    """All there is, once; Ctrl-C leaves the tables as they were."""
+    from giusto.pipeline import running
 
-    def told(number: int, frame: object) -> None:
-        ended.set()
-        for each in signals:
-            signal.signal(each, before[each])
+    return interruptible(
+        lambda: running.run(records, out, watch=screen.watch, **options),
+        lambda: as_they_were(running.place(records, out)),
+    )
 
-    for number in signals:
-        signal.signal(number, told)
-    try:
-        yield ended
-    finally:
-        for number in signals:
-            signal.signal(number, before[number])
+
+def streamed(records: Path | None, out: Path | None, screen: Screen, options: dict[str, Any]) -> Result:
+    """What there is and what comes, until a signal."""
+    from giusto.pipeline import running
+
+    def said() -> str:
+        if screen.has_begun():
+            return "ended: the next start goes on from here"
+        return as_they_were(running.place(records, out))
+
+    with until_told(screen.has_begun, screen.say) as ended:
+        return interruptible(
+            lambda: running.stream(records, out, ended=ended, watch=screen.watch, **options), said
+        )
 
 
 def chosen(conf: list[str]) -> dict[str, str]:
@@ -189,8 +186,11 @@ def tell(done: Result, *, as_json: bool) -> None:
         print(json.dumps({**done.verdict.to_dict(), "out": str(done.out)}, ensure_ascii=False))
         return
     from giusto.cli import terminal
+    from giusto.cli.pipeline.quarantine import left_out
     from giusto.cli.pipeline.table import drawn
 
     terminal.show(drawn(done.verdict))
+    for line in left_out(done.out):
+        say(line)
     say(f"tables: {done.out}")
     say(page)

@@ -14,7 +14,7 @@ import typer
 from giusto.cli.exits import FAILED, guarded, say
 from giusto.cli.options import Json
 from giusto.cli.sweep.options import Master
-from giusto.errors import InvalidInput
+from giusto.errors import Missing
 
 if TYPE_CHECKING:
     from giusto.pipeline.sweep import Done, Failure, Watch
@@ -74,7 +74,7 @@ def run(
     from giusto.cli.sweep.progress import watched
 
     if out is None:
-        raise InvalidInput("--out", "nothing", "the folder for the results")
+        raise Missing("--out", "the folder for the results")
     sys.path.insert(0, os.getcwd())  # modules that stand here
     try:
         with watched(live=not as_json) as watch:
@@ -102,9 +102,9 @@ def finished(
 
     if table is None:
         if not resume:
-            raise InvalidInput("TABLE", "nothing", "a TOML file or an experiment, unless --resume is given")
+            raise Missing("TABLE", "a TOML file or an experiment, unless --resume is given")
         if param or seeds is not None:
-            raise InvalidInput("TABLE", "nothing", "the experiment whose --param and --seeds these are")
+            raise Missing("TABLE", "the experiment whose --param and --seeds these are")
         return sweep.resume(out, master=master, watch=watch)
     given = spec(table, param, seeds)
     return sweep.run(given.experiment, given.cases(), out, master=master, resume=resume, watch=watch)

@@ -65,6 +65,8 @@ class Batches:
     state: State
     keep_s: float | None = None
     token: str = field(default_factory=lambda: secrets.token_hex(4))
+    doing: str = ""
+    under_way_rows: int = 0
 
     @classmethod
     def begun(
@@ -91,11 +93,21 @@ class Batches:
         """One micro-batch, of the files whose names are in `frame`, once."""
         if batch <= self.state.batch:
             return
+        try:
+            self.go_through(frame, batch, query)
+        finally:
+            self.doing, self.under_way_rows = "", 0
+
+    def go_through(self, frame: DataFrame, batch: int, query: str | None) -> None:
+        """All of a micro-batch, until the state is written."""
         spending, before = self.work.spending, replace(self.state, query=query)
         with spending("grouping"):
             names = self.work.do(lambda: [row[FILE] for row in frame.select(FILE).distinct().collect()])
+            self.under_way_rows = sum(file.rows for file in self.intake.files(names))
             self.intake.was_read(names)
             made = step(before, batch, self.groups(names), self.delay_ns, time.time())
+        if made.settles:
+            self.doing = "settling slices that have ended"
         with spending("settling"):
             state = self.settle(before, made)
         with spending("bundling"):

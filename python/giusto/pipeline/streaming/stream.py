@@ -10,22 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from giusto.errors import GiustoError, InvalidInput, NotRetained
+from giusto.errors import GiustoError, NotRetained
 from giusto.pipeline.judging import audited
-from giusto.pipeline.linking import literal
 from giusto.pipeline.manifests import told
-from giusto.pipeline.output import Output, read_json, write_json
+from giusto.pipeline.output import STREAM, VERDICT, Output
 from giusto.pipeline.progress import Progress, Watch
 from giusto.pipeline.streaming.batches import FILE, Batches
+from giusto.pipeline.streaming.going_on import CHECKPOINT, query_id
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.presenting import Presentation
 from giusto.pipeline.streaming.slices import LATE, State
 from giusto.pipeline.tables import bronze
-from giusto.pipeline.tables.catalog import TABLES
-from giusto.pipeline.tables.files import COLUMNS
-from giusto.pipeline.tables.table import SLICE_NS, WINDOW_NS
+from giusto.pipeline.tables.table import WINDOW_NS
 from giusto.pipeline.verdict import Counts, Verdict
 from giusto.pipeline.work import Work, explanation
 
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 
     from giusto.pipeline.fetching import Fetching
 
-FORMAT = 2
-STREAM, QUERY, CHECKPOINT = "stream", "query.json", "checkpoint"
 # Spark leaves out files that are a week older than the newest, unless told otherwise.
 ANY_AGE = "36500d"
 # Presenting takes at most this part of the time, and that much while the stream is behind.
@@ -69,7 +65,10 @@ def has_more_to_read(unread_rows: int, pending_rows: int) -> bool:
 
 @dataclass(slots=True)
 class Stream:
-    """Reads `records` as they come, and keeps the tables in `out` up to date until it is ended."""
+    """Reads `records` as they come, and keeps the tables in `out` up to date until it is ended.
+
+    It is the writer of `out`, and `GoingOn` has allowed it.
+    """
 
     spark: SparkSession
     records: Path
@@ -94,24 +93,21 @@ class Stream:
 
     def run(self, ended: threading.Event) -> Verdict:
         """Go on until `ended` is set; then present once more."""
-        with self.out.writing():
-            self.require_same()
-            work = Work(self.spark, self.out.path)
-            batches = Batches.begun(
-                work,
-                self.records,
-                self.folder,
-                Intake(self.records, self.folder),
-                self.window_ns,
-                self.delay_ns,
-                self.keep_s,
-            )
-            self.require_checkpoint(batches)
-            batches.tidy()
-            self.let_in(batches)
-            with quiet_callbacks():
-                self.follow(self.start(batches), batches, ended)
-            return self.present(batches)
+        work = Work(self.spark, self.out.path)
+        batches = Batches.begun(
+            work,
+            self.records,
+            self.folder,
+            Intake(self.records, self.folder),
+            self.window_ns,
+            self.delay_ns,
+            self.keep_s,
+        )
+        batches.tidy()
+        self.let_in(batches)
+        with quiet_callbacks():
+            self.follow(self.start(batches), batches, ended)
+        return self.present(batches)
 
     def follow(self, query: StreamingQuery, batches: Batches, ended: threading.Event) -> None:
         """One turn after the other, until the end."""
@@ -129,7 +125,7 @@ class Stream:
         self.require_alive(query)
         waits = "waiting" if self.let_in(batches) else "waiting for the broker"
         is_busy = batches.intake.unread or self.lock.locked()
-        self.tell(batches, "reading" if is_busy else waits)
+        self.tell(batches, batches.doing or ("reading" if is_busy else waits))
         if not is_busy:
             with self.lock:
                 batches.tidy()
@@ -178,7 +174,7 @@ class Stream:
                 if self.is_ending:  # Spark must not take it for done
                     raise Ending
                 try:
-                    batches.do(frame, number, self.query_id())
+                    batches.do(frame, number, query_id(self.folder))
                 except BaseException as error:
                     self.failure = error
                     raise
@@ -206,7 +202,8 @@ class Stream:
         known = len(batches.intake.bad), batches.facts.changes
         wanted = state.batch, state.forgotten, *known, int(with_waiting)
         if self.counts is None or self.presented != wanted:
-            self.tell(batches, "presenting")
+            is_first = not (self.out.path / VERDICT).exists()
+            self.tell(batches, "making the tables for the first time" if is_first else "presenting")
             page = Presentation(batches.work, self.out, self.folder, state, facts, self.window_ns)
             is_empty = not state.files and bool(state.parts)
             rows = batches.waiting() if with_waiting and not is_empty else None
@@ -235,6 +232,7 @@ class Stream:
                     stage,
                     rows=state.records,
                     seconds=time.monotonic() - self.started_s,
+                    coming_rows=batches.intake.unread_rows + batches.under_way_rows,
                     pending_rows=state.pending_rows,
                     pending_bytes=batches.intake.bytes(state.files),
                     late_rows=state.quarantined.get(LATE, 0),
@@ -249,46 +247,6 @@ class Stream:
         if isinstance(self.failure, (GiustoError, OSError)):
             raise self.failure
         raise explanation(str(query.exception()), self.out.path) from self.failure
-
-    def require_same(self) -> None:
-        """Refuse to go on with a stream of something else."""
-        if literal(self.folder) != str(self.folder):  # Spark's streams take it for a pattern, escaped or not
-            raise InvalidInput("out", self.out.path, "for a stream, a path without any of {}[]*?\\")
-        wanted = self.identity()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        known = read_json(self.folder / QUERY)
-        if known is None:
-            write_json(self.folder / QUERY, wanted)
-            return
-        for name, value in wanted.items():
-            if known.get(name) != value:
-                other = f"it holds {known.get(name)}, not {value}; name another folder"
-                raise InvalidInput("out", self.out.path, f"a stream of the same {name}: {other}")
-
-    def identity(self) -> dict[str, Any]:
-        """What parts of one stream have in common."""
-        return {
-            "format": FORMAT,
-            "records": str(self.records) if self.fetching is None else self.fetching.options.url,
-            "columns": list(COLUMNS),
-            "tables": [table.name for table in TABLES],
-            "slice_ns": SLICE_NS,
-            "window_ns": self.window_ns,
-        }
-
-    def require_checkpoint(self, batches: Batches) -> None:
-        """Refuse a checkpoint that is not of the query that wrote the state."""
-        known, found = batches.state.query, self.query_id()
-        place = self.folder / CHECKPOINT
-        is_strange = known != found if batches.state.batch >= 0 else any((place / "commits").glob("[0-9]*"))
-        if is_strange:
-            wanted = f"the checkpoint of query {known}, not of {found}; remove {self.folder} to begin anew"
-            raise InvalidInput("out", place, wanted)
-
-    def query_id(self) -> str | None:
-        """By what Spark knows the query, once it has begun."""
-        kept = read_json(self.folder / CHECKPOINT / "metadata")
-        return None if kept is None else kept.get("id")
 
     @property
     def folder(self) -> Path:
