@@ -101,6 +101,8 @@ def contract_audit(frames: Frames) -> pl.LazyFrame:
         bound_ns=bound.max(),
         deadline_ns=col("deadline_ns").max(),
         largest_ratio=(latency / bound).filter(bound > 0).max(),
+        proved_ns=pl.lit(None, pl.Int64),
+        proved_ratio=pl.lit(None, pl.Float64),
     )
     verdict = pl.when(col("violations") > 0).then(pl.lit("violated"))
     verdict = verdict.when(col("uncertain") > 0).then(pl.lit("uncertain"))
@@ -135,7 +137,7 @@ def earnings(frames: Frames) -> pl.LazyFrame:
     return found.agg(
         ideal=pl.len(),
         valid=is_valid.sum(),
-        missed=(~is_valid).sum(),
+        late_or_lost=(~is_valid).sum(),
         price_sum=price.filter(is_valid).sum(),
         penalty_sum=penalty.filter(~is_valid).sum(),
         ideal_earning=price.sum(),

@@ -76,7 +76,8 @@ CONTRACT_AUDIT = """
                 as misses,
             count(*) filter (where latency_ns is null) as lost,
             max(latency_ns) as largest_ns, max(bound_ns) as bound_ns, max(deadline_ns) as deadline_ns,
-            max(latency_ns / bound_ns) filter (where bound_ns > 0) as largest_ratio
+            max(latency_ns / bound_ns) filter (where bound_ns > 0) as largest_ratio,
+            null::bigint as proved_ns, null::double as proved_ratio
         from deliveries where bound_ns is not null or deadline_ns is not null group by all
     )
 """
@@ -108,7 +109,7 @@ VIOLATIONS = f"""
 EARNINGS = """
     select run, node, null::varchar as policy, topic, subscriber, subscription,
         count(*) as ideal, count(*) filter (where is_valid) as valid,
-        count(*) filter (where not is_valid) as missed,
+        count(*) filter (where not is_valid) as late_or_lost,
         coalesce(sum(coalesce(price, 0)) filter (where is_valid), 0) as price_sum,
         coalesce(sum(coalesce(penalty, 0)) filter (where not is_valid), 0) as penalty_sum,
         sum(coalesce(price, 0)) as ideal_earning,

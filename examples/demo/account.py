@@ -14,6 +14,8 @@ from ward import FLOODER, ROLES, SLICE_S
 import giusto
 from giusto.protocol import TopicStatus
 
+COLUMNS = ("promise", "bound at\nthe end", "worst in\nbroker", "p50\ncalm", "p50\nflood", "worst", "lost")
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -41,7 +43,7 @@ def summary(clients: Sequence[Client], found: dict[str, Kept]) -> Table:
     """Each promise beside the worst that was seen."""
     table = Table(title="What was promised, and what was seen, in ms", title_justify="left")
     table.add_column("client")
-    for column in ("promise", "bound", "worst in\nbroker", "p50\ncalm", "p50\nflood", "worst", "lost"):
+    for column in COLUMNS:
         table.add_column(column, justify="right")
     for one in clients:
         style = "bold" if one.role.promised else ""

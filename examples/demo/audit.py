@@ -59,4 +59,4 @@ def fault_of(row: dict[str, int], witness: Witness) -> Fault:
     """One violation, and for how long the machine stood still while the message was on its way."""
     over_ms = row["over_ns"] / 1e6
     stood_ms = witness.stood_ms(row["t_sent_ns"], row["t_sent_ns"] + row["observed_ns"])
-    return Fault(f"A delivery was {over_ms:.1f} ms above its bound", stood_ms, over_ms)
+    return Fault(f"A delivery was {over_ms:.1f} ms later than promised", stood_ms, over_ms)

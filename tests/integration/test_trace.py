@@ -103,6 +103,19 @@ def test_facts_say_what_topics_and_clients_are_allotted(tmp_path: Path) -> None:
     assert flows == {("x", "a"): 3 / 5, ("y", "a"): 1 / 5, ("y", "b"): 1 / 5}
 
 
+def test_facts_say_which_bound_was_proved_for_a_topic_under_contract(tmp_path: Path) -> None:
+    with (
+        BrokerProcess(**{"trace.folder": str(tmp_path)}) as broker,
+        giusto.connect(broker.address, name="a") as bus,
+    ):
+        bus.advertise("alarm", giusto.Offer(min_sep="100ms", max_size=100))
+        bus.advertise("rest", giusto.Offer(min_sep="1s", max_size=100))
+        verdict = bus.subscribe("alarm", giusto.Need(max_latency="1s")).verdict
+        expected = {"alarm": verdict.bound_ns, "rest": None}
+        assert 0 < verdict.bound_ns < verdict.promise_ns
+        eventually(lambda: bounds_ns(tmp_path) == expected, "the facts")
+
+
 def test_a_client_that_traces_has_a_record_of_each_message_and_subscription(tmp_path: Path) -> None:
     with BrokerProcess(**{"trace.folder": str(tmp_path)}) as broker:
         with (
@@ -232,6 +245,11 @@ def newest(folder: Path) -> dict[str, Any]:
     """The last facts of a folder."""
     paths = sorted((folder / "facts").glob("*.json"))
     return json.loads(paths[-1].read_text()) if paths else {"topics": []}
+
+
+def bounds_ns(folder: Path) -> dict[str, int | None]:
+    """The bounds of topics, by the last facts."""
+    return {topic["topic"]: topic["bound_ns"] for topic in newest(folder)["topics"]}
 
 
 def clients(folder: Path) -> dict[tuple[str, str], float]:

@@ -94,7 +94,7 @@ def test_what_the_guide_shows_of_a_running_broker_works(
             stream.send_signal(signal.SIGINT)
             printed, _ = stream.communicate(timeout=WATCHDOG_S)
         assert stream.returncode == 0, (tmp_path / "log").read_text()
-    assert "1 of 1 records" in printed
+    assert "1 arrived, 0 lost" in printed
     done = CliRunner().invoke(app, shlex.split(report_line)[1:])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "live" / "report.html").stat().st_size > 0

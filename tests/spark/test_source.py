@@ -171,7 +171,7 @@ def test_the_query_of_the_page_runs(giusto_spark: SparkSession, broker: Retainin
             message = next(one for one in nurse if one.topic == "alarm/ward/page")
         finally:
             names["query"].stop()
-    assert (message.payload, message.priority, message.attributes) == (b"low", 7, {"spo2": "88"})
+    assert (message.payload, message.priority, message.attributes) == (b"low", 7, {"spo2": 88})
 
 
 def test_rows_are_published_with_their_attributes(giusto_spark: SparkSession, broker: Retaining) -> None:

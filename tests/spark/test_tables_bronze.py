@@ -171,7 +171,7 @@ def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_pa
     (tmp_path / "facts").mkdir()
     clients = [{"client": "p", "share": 0.25, "flow_share": 0.125}, {"client": "q", "share": None}]
     topics: list[dict[str, Any]] = [
-        {"topic": "a", "weight": 2, "share": 0.5, "guarded": True, "clients": clients},
+        {"topic": "a", "weight": 2, "share": 0.5, "guarded": True, "bound_ns": 9, "clients": clients},
         {"topic": "b", "weight": 1},
     ]
     head = {"run": "r", "node": "hub", "at_ns": 7, "wall_offset_ns": 5, "input": "twrr", "output": "mtep"}
@@ -198,6 +198,7 @@ def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_pa
         ("mtep", 2.0, 0.5, True),
         ("mtep", 1.0, None, None),
     }
+    assert [(row["topic"], row["bound_ns"]) for row in rows] == [("a", 9), ("a", 9), ("b", None)]
     assert {(row["client"], row["flow_share"], row["fragment_bytes"]) for row in rows} == {
         ("p", 0.125, 9),
         ("q", None, 9),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-FACTS = "run string, node string, at_ns long, output string"
+FACTS = "run string, node string, at_ns long, output string, topic string, bound_ns long"
 # Bound of 50, deadline of 60, worth 2, costs 1.
 ALARM = {"topic": "alarm", "bound_ns": 50, "deadline_ns": 60, "price": 2.0, "penalty": 1.0}
 PULSE = {"topic": "pulse", "publisher": "oximeter", "subscription": 2, "deadline_ns": 100, "price": 0.5}
@@ -55,7 +55,13 @@ ROWS: list[dict[str, Any]] = [
 def inputs(spark: SparkSession) -> Inputs:
     """All that happened, with what the broker said of itself."""
     made = silver.silver(frame(spark, ROWS, 10_000))
-    facts = spark.createDataFrame([("r", "hub", 1, "fifo"), ("r", "hub", 2, "mtep")], FACTS)
+    said = [
+        ("r", "hub", 1, "fifo", "alarm", 40),
+        ("r", "hub", 2, "mtep", "alarm", 30),
+        ("r", "hub", 2, "mtep", "pulse", 20),
+        ("another", "hub", 2, "mtep", "alarm", 49),
+    ]
+    facts = spark.createDataFrame(said, FACTS)
     return Inputs(
         spark.createDataFrame(made.deliveries.toArrow()), spark.createDataFrame(made.hops.toArrow()), facts
     )
@@ -85,18 +91,22 @@ def test_every_delivery_is_held_against_its_bound_and_deadline(inputs: Inputs) -
         "bound_ns": 50,
         "deadline_ns": 60,
         "largest_ratio": 1.5,
+        "proved_ns": 40,  # the largest of the run
+        "proved_ratio": 75 / 40,
         "verdict": "violated",
     }
     pulse = audit["pulse"]
     assert (pulse["deliveries"], pulse["with_bound"], pulse["misses"], pulse["lost"]) == (3, 0, 2, 1)
     assert pulse["verdict"] == "no bound"
     assert (pulse["largest_ns"], pulse["bound_ns"], pulse["largest_ratio"]) == (130, None, None)
+    assert (pulse["proved_ns"], pulse["proved_ratio"]) == (None, None), "nothing was promised on it"
 
 
 def test_a_contract_within_the_error_of_its_clocks_is_uncertain(inputs: Inputs) -> None:
     audit = table("contract_audit")
     only = Inputs(inputs.deliveries.filter("topic = 'alarm' and sequence in (0, 2)"), inputs.hops)
     (row,) = plain(audit.of(only))
+    assert (row["proved_ns"], row["proved_ratio"]) == (None, None), "nobody said it"
     assert (row["verdict"], row["uncertain"], row["violations"]) == ("uncertain", 1, 0)
 
 
@@ -119,7 +129,7 @@ def test_earnings_are_prices_in_time_less_penalties(inputs: Inputs) -> None:
     assert earnings.keys() == {"alarm", "pulse"}
     alarm = earnings["alarm"]
     # Of five, three came in time; one was late and one dropped: 3 × 2 - 2 × 1.
-    assert (alarm["ideal"], alarm["valid"], alarm["missed"], alarm["success_rate"]) == (5, 3, 2, 0.6)
+    assert (alarm["ideal"], alarm["valid"], alarm["late_or_lost"], alarm["success_rate"]) == (5, 3, 2, 0.6)
     assert (alarm["price_sum"], alarm["penalty_sum"], alarm["earning"]) == (6.0, 2.0, 4.0)
     assert (alarm["ideal_earning"], alarm["policy"], alarm["node"]) == (10.0, "mtep", "hub")
     # One of three in time, and no penalty was asked.

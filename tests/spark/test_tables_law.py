@@ -23,7 +23,7 @@ EXACT = ("topic_latency", "contract_audit", "violations", "earnings", "losses")
 SLICES = 6
 MESSAGES = 400
 FACTS = "run string, node string, at_ns long, wall_offset_ns long, input string, output string, \
-topic string, weight double, topic_share double, client string, client_share double"
+topic string, weight double, topic_share double, bound_ns long, client string, client_share double"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def part(spark: SparkSession, arrow: tuple[pa.Table, pa.Table], slices: range) -
 
     when = fn.expr(f"t_sent_ns div {SLICE_NS}").between(slices.start, slices.stop - 1)
     deliveries, hops = (spark.createDataFrame(rows).filter(when) for rows in arrow)
-    facts = [("r", "hub", 1, 0, "twrr", "mtep", "a", 1.0, 0.5, "p", 0.25)]
+    facts = [("r", "hub", 1, 0, "twrr", "mtep", "a", 1.0, 0.5, 77, "p", 0.25)]
     return Inputs(deliveries, hops, spark.createDataFrame(facts, FACTS))
 
 

@@ -150,8 +150,9 @@ class Control:
         self.registry.remove_client(conn)
 
     def facts(self) -> dict[str, Any]:
-        """What topics and clients are allotted now."""
-        return facts_of(self.registry, self.guarded.topics, self._config)
+        """What topics and clients are allotted now, and which bounds were proved."""
+        bounds_ns = {topic: self.guarded.bound_ns(topic) for topic in self.guarded.topics}
+        return facts_of(self.registry, bounds_ns, self._config)
 
     def tend(self) -> None:
         """Let go what has been kept long enough for clients that are away."""

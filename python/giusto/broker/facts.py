@@ -1,11 +1,11 @@
-"""What a broker allots to topics and clients now, for its trace.
+"""What a broker allots to topics and clients now, and what it has proved for them, for its trace.
 
 Topics under contract are served before the rest: the shares of each kind are parts of its own time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from giusto.broker.registry import Registry, Topic
@@ -20,13 +20,19 @@ _WEIGHTS: dict[str, Callable[[Topic], int]] = {
 }
 
 
-def facts_of(registry: Registry, guarded: Collection[str], config: BrokerConfig) -> dict[str, Any]:
-    """The topics that somebody publishes on, those under contract first, by name."""
+def facts_of(registry: Registry, bounds_ns: Mapping[str, int | None], config: BrokerConfig) -> dict[str, Any]:
+    """The topics that somebody publishes on, those under contract first, by name.
+
+    `bounds_ns` are the largest bounds of the topics under contract, None where there is none just now.
+    """
     topics = [topic for _, topic in sorted(registry.topics.items()) if topic.flows]
     told: list[dict[str, Any]] = []
     for is_guarded in (True, False):
-        kind = [_allotment(one, config.input) for one in topics if (one.name in guarded) == is_guarded]
-        told += ({**fact, "guarded": is_guarded} for fact in allotted(config.input, kind))
+        kind = [_allotment(one, config.input) for one in topics if (one.name in bounds_ns) == is_guarded]
+        told += (
+            {**fact, "guarded": is_guarded, "bound_ns": bounds_ns.get(fact["topic"])}
+            for fact in allotted(config.input, kind)
+        )
     policies = {"input": config.input, "output": config.output}
     return {**policies, "fragment_bytes": config.fragment_bytes, "topics": told}
 

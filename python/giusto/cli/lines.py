@@ -12,6 +12,8 @@ from giusto.contract import show_ns
 from giusto.errors import InvalidInput
 
 LONGEST = 200
+STRUCTURED_LONGEST = 10_000
+"""A part of a JSON object says little: it is shown as a whole, unless it would fill the terminal."""
 
 
 class Shown(Protocol):
@@ -81,13 +83,25 @@ def plain(value: object) -> object:
 
 
 def readable(payload: bytes, longest: int = LONGEST) -> str:
-    """Text as it is, without what would move the cursor; other bytes as 0x…; cut if long."""
+    """Text without what would move the cursor; other bytes as 0x…; cut if long, JSON if it is very long."""
     try:
         text = payload.decode()
+        longest = max(longest, STRUCTURED_LONGEST) if is_structured(text) else longest
     except UnicodeDecodeError:
         text = "0x" + payload[:longest].hex(" ", -4)
     shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text[:longest])
     return shown if len(text) <= longest else f"{shown}… ({len(payload)} bytes)"
+
+
+def is_structured(text: str) -> bool:
+    """Whether it is a JSON object or array; nobody reads all of a very long one to know."""
+    if not text.startswith(("{", "[")) or len(text) > STRUCTURED_LONGEST:
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def attributes(texts: Iterable[str]) -> dict[str, int | float | str] | None:

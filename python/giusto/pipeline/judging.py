@@ -9,7 +9,7 @@ from typing import Any
 from giusto.pipeline.output import Output
 from giusto.pipeline.verdict import Counts, Verdict, judged
 
-AUDIT = ("with_bound", "violations", "uncertain", "misses", "largest_ratio")
+AUDIT = ("with_bound", "violations", "uncertain", "misses", "largest_ratio", "proved_ratio")
 
 
 def audited(out: Output, counts: Counts, **more: Any) -> Verdict:

@@ -16,7 +16,7 @@ from giusto.pipeline.damage import CORRUPT, damage
 from giusto.pipeline.delivering import Delivered, delivered
 from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.linking import link_name, refer
-from giusto.pipeline.manifests import dropped
+from giusto.pipeline.manifests import told
 from giusto.pipeline.origin import Origin
 from giusto.pipeline.output import BUS, DELIVERIES, QUARANTINE, STREAM, Output, named, remove, write_files
 from giusto.pipeline.progress import LOOKING, Progress, Steps, Watch
@@ -65,13 +65,13 @@ class Once:
         """Make everything anew; nothing in `out` changes before all of it is there."""
         counts = self.made(Work(spark, self.out.path), files)
         if not counts.used and self.out.has_tables():
-            raise self.refusal(f"a record that can be used; left out {told(counts.quarantined)}")
+            raise self.refusal(f"a record that can be used; left out {counted(counts.quarantined)}")
         self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
         self.out.claim(self.origin.to_dict())
         verdict = audited(
             self.out,
             counts,
-            dropped=dropped(self.records),
+            **told(self.records),
             started=self.started.isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - self.started_s, 3),
         )
@@ -176,6 +176,6 @@ def missing(files: Inspected) -> str | None:
     return f"a file of records; left out {named(files.bad)}"
 
 
-def told(counts: Mapping[str, int]) -> str:
+def counted(counts: Mapping[str, int]) -> str:
     """`4 order, 1 late`."""
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+MADE = ("arrived", "verdict")
+"""What follows from the rest."""
 HELD, VIOLATED, UNCERTAIN, UNPROMISED = "held", "violated", "uncertain", "no promises"
 
 
@@ -13,12 +15,15 @@ HELD, VIOLATED, UNCERTAIN, UNPROMISED = "held", "violated", "uncertain", "no pro
 class Verdict:
     """The first thing to read; everything else is in the tables.
 
-    `with_bound` is how many deliveries a bound was granted for. `records` is every row of every file that
-    could be read: it is `used` + `duplicates` + the rows in `quarantined`, by reason. `quarantined_files`
-    are files that were left out as a whole, by reason.
-    `dropped` is what never reached a file, as the writers of the records say. Of a stream, `pending` rows
-    are used already, but of slices that have not ended; `state_bytes` is what it keeps to go on; `forgotten`
-    are those of the deliveries that are too old to be in the table still.
+    `with_bound` is how many deliveries something was promised for, and `largest_ratio` what was observed as a
+    part of that, at most; `proved_ratio` as a part of the bound that was proved, where that is known.
+    `arrived` are those of the `deliveries` that came; `losses` are the others, by reason. `records` is every
+    row of every file that could be read: it is `used` + `duplicates` + the rows in `quarantined`, by reason.
+    `quarantined_files` are files that were left out as a whole, by reason.
+    `dropped` is what never reached a file, or was removed, as the writers of the records say; `written` is
+    what did reach one, if they say anything, and `unended` counts those of them that had not ended. Of a
+    stream, `pending` rows are used already, but of slices that have not ended; `state_bytes` is what it keeps
+    to go on; `forgotten` are those of the deliveries that are too old to be in the table still.
     """
 
     runs: list[str]
@@ -36,15 +41,20 @@ class Verdict:
     duplicates: int
     dropped: dict[str, int]
     with_bound: int = 0
+    proved_ratio: float | None = None
+    written: int | None = None
+    unended: int = 0
     pending: int = 0
     forgotten: int = 0
     state_bytes: int = 0
     started: str = ""
     seconds: float = 0.0
     complete: bool = True
+    arrived: int = field(init=False)
     verdict: str = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "arrived", self.deliveries - sum(self.losses.values()))
         object.__setattr__(self, "verdict", word(self.with_bound, self.violations, self.uncertain))
 
     @property
@@ -59,7 +69,7 @@ class Verdict:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Verdict:
         """As `verdict.json` has it."""
-        return cls(**{name: value for name, value in kept.items() if name != "verdict"})
+        return cls(**{name: value for name, value in kept.items() if name not in MADE})
 
 
 def word(with_bound: int, violations: int, uncertain: int) -> str:
@@ -97,7 +107,6 @@ def judged(
     `deliveries` are those that are in the table.
     """
     rows = list(audit)
-    ratios = [row["largest_ratio"] for row in rows if row["largest_ratio"] is not None]
     return Verdict(
         runs=sorted({run for run in runs if run is not None}),
         deliveries=deliveries + counts.forgotten,
@@ -106,11 +115,17 @@ def judged(
         violations=sum(row["violations"] for row in rows),
         uncertain=sum(row["uncertain"] for row in rows),
         misses=sum(row["misses"] for row in rows),
-        largest_ratio=max(ratios, default=None),
+        largest_ratio=largest(rows, "largest_ratio"),
+        proved_ratio=largest(rows, "proved_ratio"),
         losses=summed((row["outcome"], row["count"]) for row in losses),
         **asdict(counts),
         **more,
     )
+
+
+def largest(rows: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    """The largest value of a column, if there is any."""
+    return max((row[name] for row in rows if row[name] is not None), default=None)
 
 
 def summed(counted: Iterable[tuple[str, int]]) -> dict[str, int]:

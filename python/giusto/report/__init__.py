@@ -19,7 +19,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["write"]
+__all__ = ["NAME", "write"]
+
+NAME = "report.html"
+"""What the page beside the tables is called."""
 
 
 def write(folder: Path, out: Path | None = None) -> Path:
@@ -28,7 +31,7 @@ def write(folder: Path, out: Path | None = None) -> Path:
     from giusto.report.reading import tables
 
     found = tables(folder)
-    path = found.folder / "report.html" if out is None else out
+    path = found.folder / NAME if out is None else out
     beside = path.with_name(f".{path.name}.tmp")
     try:
         beside.write_text(page(found), encoding="utf-8")

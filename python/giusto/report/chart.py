@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 from giusto.report.markup import Markup, element
 from giusto.report.scale import Scale
 
 WIDTH, HEIGHT = 400, 190
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 30, 22
-LETTER = 5.8
+LETTER, BOLD = 5.8, 6.6
 
 
 @dataclass(frozen=True)
@@ -74,28 +74,40 @@ def columns(scale: Scale, words: Callable[[int], str]) -> list[Markup]:
 
 
 def uprights(scale: Scale, marks: Iterable[Mark]) -> list[Markup]:
-    """Marks on the horizontal axis: a line up, and its name beside the top, each name in a row of its own."""
+    """Marks on the horizontal axis: a line up, and its name to the left of the top, in a row of its own.
+
+    The largest value is topmost, so that its name stands above the lines of the others.
+    """
     parts = []
-    for row, mark in enumerate(marks):
+    for row, mark in enumerate(_from_largest(marks)):
         x, y = scale.at(mark.value), 10 + 12 * row
-        left = x + 4 + LETTER * len(mark.label) > WIDTH
+        is_room = x - 4 - BOLD * len(mark.label) > 0
         parts.append(line(x, y - 8, x, HEIGHT - BOTTOM, f"mark {mark.kind}"))
-        beside, anchor = (x - 4, "end") if left else (x + 4, None)
+        beside, anchor = (x - 4, "end") if is_room else (x + 4, None)
         parts.append(label(beside, y, mark.label, f"said {mark.kind}", anchor))
     return parts
 
 
 def levels(scale: Scale, marks: Iterable[Mark], right: float) -> list[Markup]:
-    """Marks on the vertical axis: a line across, and its name above it or, at the top, below."""
-    parts = []
-    for mark in marks:
+    """Marks on the vertical axis: a line across, and its name above it or, where there is no room, below.
+
+    Lines may be near each other: the second name stands at the other end, the third in the middle.
+    """
+    ends = ((LEFT + 4, None), (right - 4, "end"), ((LEFT + right) / 2, "middle"))
+    parts, ceiling = [], 0.0
+    for mark, (x, anchor) in zip(_from_largest(marks), cycle(ends), strict=False):
         y = scale.at(mark.value)
-        above = y - 4 if y > 16 else y + 12
+        beside = y - 4 if y - ceiling > 16 else y + 12
         parts += [
             line(LEFT, y, right, y, f"mark {mark.kind}"),
-            label(LEFT + 4, above, mark.label, f"said {mark.kind}"),
+            label(x, beside, mark.label, f"said {mark.kind}", anchor),
         ]
+        ceiling = y
     return parts
+
+
+def _from_largest(marks: Iterable[Mark]) -> list[Mark]:
+    return sorted(marks, key=lambda mark: -mark.value)
 
 
 def apart(heights: Sequence[float], gap: float = 11.0, floor: float = HEIGHT - BOTTOM) -> list[float]:

@@ -10,7 +10,7 @@ from giusto.report.table import Column, Row, key, several, table, worst
 from giusto.report.wording import count, number, percent
 
 COLUMNS = (
-    "run", "node", "subscriber", "subscription", "topic", "ideal", "valid", "missed", "earning",
+    "run", "node", "subscriber", "subscription", "topic", "ideal", "valid", "late_or_lost", "earning",
     "ideal_earning", "success_rate",
 )  # fmt: skip
 MOST = 40
@@ -27,9 +27,9 @@ def section(rows: list[Row]) -> Markup:
         Column("subscription", lambda row: key(row, runs)),
         Column("broker", lambda row: name(row["node"])),
         Column("in time", lambda row: count(row["valid"]), lambda row: row["valid"]),
-        Column("missed", lambda row: count(row["missed"]), lambda row: row["missed"]),
+        Column("late or lost", lambda row: count(row["late_or_lost"]), lambda row: row["late_or_lost"]),
         Column("earned", lambda row: number(row["earning"]), lambda row: row["earning"] or 0),
-        Column("could have earned", lambda row: number(row["ideal_earning"]), ideal),
+        Column("at most", lambda row: number(row["ideal_earning"]), ideal),
         Column("success", success, lambda row: row["success_rate"] or 0, wide=True),
     ]
     return joined([total(rows), more, table(columns, shown, "Earnings, those that lost most first")])

@@ -34,6 +34,7 @@ from giusto.report.wording import count, percent, rounded, span
 BINS = 12  # bars for a factor of ten
 QUANTILES = {"p50": (1, 2), "p99": (99, 100), "p99.9": (999, 1000), "p99.99": (9_999, 10_000)}
 NAMES_WIDE = 30
+TERMS = {"proved_ns": "bound", "bound_ns": "promise", "deadline_ns": "deadline"}
 
 
 def row(series: Series, runs: bool) -> Markup:
@@ -41,37 +42,37 @@ def row(series: Series, runs: bool) -> Markup:
     return element(
         "article",
         element("div", element("h3", key(series.row, runs)), figures(series), class_="figures"),
-        element("figure", distribution(series), element("figcaption", "deliveries by latency")),
-        element("figure", course(series), element("figcaption", "latency over time")),
+        figure(distribution(series), "deliveries by latency, both on logarithmic scales"),
+        figure(course(series), "latency over time, on a logarithmic scale"),
         class_="series",
     )
 
 
+def figure(drawn: Markup, caption: str) -> Markup:
+    """A drawing and what it shows."""
+    return element("figure", drawn, element("figcaption", caption))
+
+
 def figures(series: Series) -> Markup:
-    """Quantiles, the longest, and what was promised."""
+    """Quantiles, the longest, and what was proved, promised and asked for."""
     counts, longest = series.histogram, series.row["max_ns"]
-    pairs = [("deliveries", count(series.row["count"]))]
+    pairs = [("arrived", count(series.row["count"]))]
     pairs += [
         (name, rounded(min(quantile(counts, share), longest)))
         for name, share in QUANTILES.items()
         if series.row["count"] * (share[1] - share[0]) >= share[1]
     ]
     pairs.append(("longest", rounded(longest)))
-    for name in ("bound_ns", "deadline_ns"):
-        if series.row[name]:
-            kind = name.removesuffix("_ns")
-            pairs += [(kind, rounded(series.row[name])), (f"of {kind}", percent(longest / series.row[name]))]
+    for mark in marks(series.row):
+        pairs += [(mark.kind, rounded(mark.value)), (f"of {mark.kind}", percent(longest / mark.value))]
     terms = (joined([element("dt", name), element("dd", value)]) for name, value in pairs)
     return element("dl", *terms)
 
 
 def marks(row: Row) -> list[Mark]:
-    """What was promised and asked for."""
-    return [
-        Mark(row[f"{kind}_ns"], f"{kind} {rounded(row[f'{kind}_ns'])}", kind)
-        for kind in ("bound", "deadline")
-        if row[f"{kind}_ns"]
-    ]
+    """What was proved, promised and asked for."""
+    found = ((row[name], kind) for name, kind in TERMS.items())
+    return [Mark(value, f"{kind} {rounded(value)}", kind) for value, kind in found if value]
 
 
 def binned(counts: Mapping[int, int]) -> dict[int, int]:
@@ -91,7 +92,8 @@ def distribution(series: Series) -> Markup:
     edges = [10 ** (place / BINS) for place in (min(bins), max(bins) + 1)]
     reach = [edges[0], edges[1], *(mark.value for mark in marks(series.row))]
     x = Log(max(1, min(reach) / 1.3), max(reach) * 1.3, LEFT, WIDTH - RIGHT)
-    y = Log(0.6, max(bins.values()) * 1.2, HEIGHT - BOTTOM, TOP)
+    top = max(TOP, 6 + 12 * len(marks(series.row)))  # below the names of the marks
+    y = Log(0.6, max(bins.values()) * 1.2, HEIGHT - BOTTOM, top)
     bars = (_bar(x, y, place, found) for place, found in bins.items())
     about = (
         f"{count(series.row['count'])} deliveries; median {rounded(quantile(series.histogram, (1, 2)))}, "
@@ -131,7 +133,8 @@ def course(series: Series) -> Markup:
     x = Linear(0, max(1, found[-1].start_ns - start_ns), LEFT + 4, right)
     values = [value for point in found for value in (point.p50_ns, point.max_ns)]
     values += [mark.value for mark in marks(series.row)]
-    y = Log(max(1, min(values) / 1.5), max(max(values), 2) * 1.5, HEIGHT - BOTTOM, 6)
+    top = 18 if marks(series.row) else 6  # room for a name above the highest mark
+    y = Log(max(1, min(values) / 1.5), max(max(values), 2) * 1.5, HEIGHT - BOTTOM, top)
     places = [x.at(point.start_ns - start_ns) for point in found]
     lines = [_line(name, places, [y.at(_value(point, name)) for point in found]) for name in LINES]
     names = apart([y.at(_value(found[-1], name)) for name in LINES])

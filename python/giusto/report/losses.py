@@ -1,4 +1,4 @@
-"""What did not arrive, by reason, and whose it was."""
+"""What was lost: deliveries that did not arrive, by reason, and whose they were."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from giusto.report.wording import count, percent
 COLUMNS = ("run", "node", "topic", "publisher", "subscriber", "outcome", "count")
 MOST = 40
 REASONS = {
-    "policed": "its publisher sent more than it had offered",
-    "overflow": "a bounded queue was full",
+    "policed": "came to the broker sooner than the publisher's offer and the broker's tolerance allow",
+    "overflow": "a bounded queue was full, or it was larger than offered",
     "expired": "its timeout or all its deadlines had passed",
-    "late": "arrived after its deadline",
     "lost": "sent and never seen again",
 }
 
@@ -23,7 +22,7 @@ REASONS = {
 def section(rows: list[Row]) -> Markup:
     """Reasons, then flows, the largest first."""
     if not rows:
-        return paragraph("Nothing was lost, and nothing was turned away.", class_="nothing")
+        return paragraph("Nothing was lost.", class_="nothing")
     rows = sorted(rows, key=lambda row: (-row["count"], *(str(row[name]) for name in COLUMNS)))
     shown, more = worst(rows, MOST, "flows", "largest")
     whole = sum(row["count"] for row in rows)
@@ -33,9 +32,9 @@ def section(rows: list[Row]) -> Markup:
         Column("broker", lambda row: name(row["node"])),
         Column("reason", lambda row: row["outcome"]),
         Column("messages", lambda row: count(row["count"]), lambda row: row["count"]),
-        Column("part of all", lambda row: part(row, whole), lambda row: row["count"], wide=True),
+        Column("part of all lost", lambda row: part(row, whole), lambda row: row["count"], wide=True),
     ]
-    return joined([reasons(rows), more, table(columns, shown, "What did not arrive, by flow")])
+    return joined([reasons(rows), more, table(columns, shown, "What was lost, by flow")])
 
 
 def reasons(rows: list[Row]) -> Markup:
@@ -51,7 +50,7 @@ def reasons(rows: list[Row]) -> Markup:
 
 
 def part(row: Row, whole: int) -> Markup:
-    """How much of all that did not arrive."""
+    """How much of all that was lost."""
     share = row["count"] / whole if whole else 0.0
-    words = f"{percent(share)} of all that did not arrive"
+    words = f"{percent(share)} of all that was lost"
     return gauge(bar(share, words, "plain"), percent(share))

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from giusto.report.bar import bar, gauge
-from giusto.report.markup import Markup, element, joined, name
+from giusto.report.markup import Markup, element, joined, name, paragraph
 from giusto.report.table import Column, Row, key, several, table, worst
-from giusto.report.wording import brief, count, percent, rounded
+from giusto.report.wording import brief, count, percent, rounded, with_unit
 
 LINK = ("run", "source", "target")
 LINK_COLUMNS = (*LINK, "count", "mean_ns_per_kb", "variance", "normal", "least_ns")
@@ -55,20 +55,16 @@ def flows(rows: list[Row]) -> Markup:
     columns = [
         Column("flow", lambda row: key(row, runs)),
         Column("messages", lambda row: count(row["count"]), lambda row: row["count"]),
-        Column("closer than offered", lambda row: count(row["broken"]), lambda row: row["broken"]),
+        Column("sent closer than offered", lambda row: count(row["broken"]), lambda row: row["broken"]),
         Column("burst at the rate offered", lambda row: row["offered"]),
         Column("largest burst beyond a rate", lambda row: ladder(row["steps"])),
     ]
-    return joined(
-        [
-            more,
-            table(
-                columns,
-                shown,
-                "Flows, those that broke their offers most first; before any tolerance of the broker",
-            ),
-        ]
+    about = paragraph(
+        "By when messages were sent, and without any tolerance. The broker polices by when they come to it: "
+        "of messages that were sent as offered some may be policed if they came together.",
+        class_="about",
     )
+    return joined([about, more, table(columns, shown, "Flows, those that broke their offers most first")])
 
 
 def bursts(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -121,7 +117,7 @@ def quanta(rows: list[Row]) -> Markup:
 
 def size(upto: object) -> str:
     """A class of sizes."""
-    return f"up to {count(upto)} B" if isinstance(upto, int | float) else str(upto)
+    return f"up to {with_unit(f'{count(upto)} B')}" if isinstance(upto, int | float) else str(upto)
 
 
 def p99(row: Row, longest: int) -> Markup:

@@ -10,8 +10,9 @@ import base64
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giusto.report import (
     basis,
@@ -43,28 +44,42 @@ class Section:
     title: str
     table: str
     columns: Sequence[str]
-    draw: Callable[[pa.Table], Markup]
+    draw: Callable[[pa.Table, Tables], Markup]
     optional: bool = False
 
     def body(self, tables: Tables) -> Markup:
         """What stands below the heading. Raises `Absent`."""
         found = tables.read(self.table, self.columns)
-        return self.draw(found) if len(found) or not self.optional else Markup()
+        return self.draw(found, tables) if len(found) or not self.optional else Markup()
 
 
-def by_rows(draw: Callable[[list[Row]], Markup]) -> Callable[[pa.Table], Markup]:
+def by_rows(draw: Callable[[list[Row]], Markup]) -> Callable[[pa.Table, Tables], Markup]:
     """For tables that are small enough to be read as rows."""
-    return lambda table: draw(table.to_pylist())
+    return lambda table, _: draw(table.to_pylist())
 
 
-def latencies(table: pa.Table) -> Markup:
-    """For a table that may not be."""
-    return latency.section(*series.chosen(table))
+def late(table: pa.Table, _: Tables) -> Markup:
+    """For one that may not be."""
+    return violations.section(table)
+
+
+def latencies(table: pa.Table, tables: Tables) -> Markup:
+    """For another, with the bounds that another table has."""
+    return latency.section(*series.chosen(table, bounds_ns(tables)))
+
+
+def bounds_ns(tables: Tables) -> dict[tuple[Any, Any], int]:
+    """The bounds that were proved, by run and topic."""
+    try:
+        rows = tables.read("contract_audit", ["run", "topic", "proved_ns"]).to_pylist()
+    except Absent:
+        return {}
+    return {(row["run"], row["topic"]): row["proved_ns"] for row in rows if row["proved_ns"]}
 
 
 SECTIONS = (
     Section("contracts", "Contracts", "contract_audit", contracts.COLUMNS, by_rows(contracts.section)),
-    Section("violations", "Violations", "violations", violations.COLUMNS, violations.section),
+    Section("violations", "Violations", "violations", violations.COLUMNS, late),
     Section("latency", "Latency", "topic_latency", series.COLUMNS, latencies),
     Section("losses", "Losses", "losses", losses.COLUMNS, by_rows(losses.section)),
     Section("shares", "Shares of the processor", "shares", shares.COLUMNS, by_rows(shares.section)),
@@ -114,7 +129,7 @@ def header(tables: Tables, sections: Sequence[Section]) -> Markup:
     items = (element("a", title, href=f"#{anchor}") for anchor, title in links)
     return element(
         "header",
-        paragraph(element("strong", "giusto"), " report", runs(tables), class_="brand"),
+        paragraph(element("strong", "giusto"), " report", runs(tables), made(tables), class_="brand"),
         element("nav", *items, aria_label="Sections"),
     )
 
@@ -125,6 +140,18 @@ def runs(tables: Tables) -> Markup:
     if not isinstance(named, list) or not 0 < len(named) <= 3:
         return Markup()
     return joined([" · run ", *(part for each in named for part in (name(each), " "))])
+
+
+def made(tables: Tables) -> Markup:
+    """When the tables were made, so that an old page is seen to be one."""
+    said = tables.verdict
+    try:
+        started = datetime.fromisoformat(str(said.get("started"))).astimezone(UTC)
+        when = started + timedelta(seconds=float(said.get("seconds") or 0))
+    except (ValueError, TypeError, OverflowError):
+        return Markup()
+    instant = element("span", f"{when:%Y-%m-%d %H:%M:%S} UTC", class_="whole")
+    return joined([" · tables of ", instant])
 
 
 def document(body: Markup, tables: Tables) -> str:

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 VERDICT = "verdict.json"
-COUNTS = ("records", "deliveries", "contracts", "violations", "uncertain", "misses", "duplicates", "pending")
+COUNTS = (
+    "records", "used", "deliveries", "contracts", "with_bound", "violations", "uncertain", "misses",
+    "duplicates", "pending", "forgotten", "written", "unended",
+)  # fmt: skip
+RATIOS = ("largest_ratio", "proved_ratio")
 REASONS = ("losses", "quarantined", "quarantined_files", "dropped")
 
 
@@ -75,8 +79,8 @@ def verdict(path: Path) -> Mapping[str, Any]:
         value = found.get(name) or {}
         whole = isinstance(value, dict) and all(isinstance(each, int) for each in value.values())
         _require(path, name, whole, value, "whole numbers by reason")
-    ratio = found.get("largest_ratio")
-    _require(path, "largest_ratio", isinstance(ratio, int | float | None), ratio, "a number")
+    for name in RATIOS:
+        _require(path, name, isinstance(found.get(name), int | float | None), found.get(name), "a number")
     return found
 
 

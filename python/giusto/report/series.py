@@ -43,18 +43,26 @@ class Point:
     max_ns: int
 
 
-def chosen(table: pa.Table, most: int = MOST) -> tuple[list[Series], int]:
-    """The worst subscriptions, and how many there are: those nearest to their bounds before the others."""
+def chosen(
+    table: pa.Table, proved: Mapping[tuple[Any, Any], int] | None = None, most: int = MOST
+) -> tuple[list[Series], int]:
+    """The worst subscriptions, and how many there are: those nearest to their promises before the others.
+
+    `proved` are the bounds of topics, by run and topic, where they are known.
+    """
     sums = [("count", "sum"), *((name, "max") for name in ("max_ns", "bound_ns", "deadline_ns"))]
     grouped = table.group_by(list(KEYS)).aggregate(sums)
     names = {"count_sum": "count", **{f"{name}_max": name for name, how in sums if how == "max"}}
     rows = [{names.get(key, key): value for key, value in row.items()} for row in grouped.to_pylist()]
+    for row in rows:
+        bound_ns = (proved or {}).get((row["run"], row["topic"]))
+        row["proved_ns"] = bound_ns if row["bound_ns"] else None
     found = sorted(rows, key=badness)[:most]
     return [Series(row, windows(table, row)) for row in found], len(rows)
 
 
 def badness(row: Row) -> tuple[Any, ...]:
-    """What to sort by, worst first: share of the bound, then of the deadline, then the longest delay."""
+    """What to sort by, worst first: share of the promise, then of the deadline, then the longest delay."""
     terms = [row["bound_ns"], row["deadline_ns"]]
     kind = next((place for place, term in enumerate(terms) if term), 2)
     size = row["max_ns"] or 0

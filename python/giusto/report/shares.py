@@ -51,7 +51,7 @@ def section(rows: list[Row]) -> Markup:
         Column("share", lambda row: percent(row["share"]), lambda row: row["share"]),
         Column("allotted", lambda row: percent(row["allotted"]), lambda row: row["allotted"] or 0),
         Column("share against allotment", lambda row: drawn(row, scale), lambda row: row["share"], wide=True),
-        Column("windows with work waiting", waiting, lambda row: row["backlogged"]),
+        Column("windows waiting", waiting, lambda row: row["backlogged"]),
     ]
     about = paragraph(
         "Shares are of all quanta that the broker served of the same class: what is under contract comes "

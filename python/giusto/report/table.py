@@ -37,8 +37,8 @@ def table(columns: Sequence[Column], rows: Iterable[Row], caption: str) -> Marku
         element("tbody", *body),
     )
     if len(body) <= LONG:
-        return made
-    return element("div", made, class_="scroll", tabindex=0, role="region", aria_label=caption)
+        return element("div", made, class_="wide")
+    return element("div", made, class_="wide scroll", tabindex=0, role="region", aria_label=caption)
 
 
 def _cell(column: Column, row: Row) -> Markup:

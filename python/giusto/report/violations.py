@@ -1,4 +1,4 @@
-"""Every delivery that was later than its bound, with where its time went."""
+"""Every delivery that was later than promised, with where its time went."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ ORDER = [("over_ns", "descending")] + [
 
 
 def section(found: pa.Table) -> Markup:
-    """The farthest beyond their bounds first."""
+    """The latest first, against what was promised; a record calls that `bound_ns`."""
     if not len(found):
-        return paragraph("No delivery was later than its bound.", class_="nothing")
+        return paragraph("No delivery was later than promised.", class_="nothing")
     start_ns, rows, more = earliest_ns(found), found.sort_by(ORDER).slice(0, MOST).to_pylist(), Markup()
     if len(found) > MOST:
         left = count(len(found) - MOST)
-        text = f"The {MOST} farthest beyond their bounds are shown; there are {left} more."
+        text = f"The {MOST} that were over by most are shown; there are {left} more."
         more = paragraph(text, class_="more")
     runs = several(rows)
     columns = [
         Column("delivery", lambda row: key(row, runs, f" · message {row['sequence']}")),
         Column("after", lambda row: rounded(row["t_sent_ns"] - start_ns), lambda row: row["t_sent_ns"]),
         Column("took", lambda row: rounded(row["observed_ns"]), lambda row: row["observed_ns"]),
-        Column("bound", lambda row: rounded(row["bound_ns"]), lambda row: row["bound_ns"]),
+        Column("promise", lambda row: rounded(row["bound_ns"]), lambda row: row["bound_ns"]),
         Column("over by", lambda row: rounded(row["over_ns"]), lambda row: row["over_ns"]),
         Column("where the time went", where, lambda row: row["observed_ns"], wide=True),
     ]

@@ -1,10 +1,11 @@
-"""How numbers read: counts, shares, durations and instants, for people."""
+"""How numbers read: counts, shares, durations and instants, for people; a number stays with its unit."""
 
 from __future__ import annotations
 
 from giusto.contract import show_ns
 
 DASH = "–"
+NO_BREAK = "\u00a0"
 
 
 def count(value: float | None) -> str:
@@ -12,9 +13,19 @@ def count(value: float | None) -> str:
     return DASH if value is None else f"{round(value):,}"
 
 
-def counted(value: int, one: str, many: str | None = None) -> str:
-    """`1 contract`, `3 contracts`."""
-    return f"{value:,} {one if value == 1 else many or one + 's'}"
+def counted(value: int, one: str) -> str:
+    """`1 contract`, `3 contracts`, `2 deliveries`."""
+    return f"{value:,} {one if value == 1 else plural(one)}"
+
+
+def were(value: int, one: str) -> str:
+    """`1 delivery was`, `2 deliveries were`."""
+    return f"{counted(value, one)} {'was' if value == 1 else 'were'}"
+
+
+def plural(one: str) -> str:
+    """`contracts`, `deliveries`; of several words the last."""
+    return f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
 
 
 def percent(share: float | None) -> str:
@@ -23,14 +34,19 @@ def percent(share: float | None) -> str:
         return DASH
     value = 100 * share
     if value == 0:
-        return "0 %"
+        return with_unit("0 %")
     if 0 < abs(value) < 0.001:
-        return "< 0.001 %"
+        return with_unit("< 0.001 %")
     digits = max(0, min(3, 2 - _magnitude(value)))
     # What is nearly all, or just beyond, must not be rounded to all.
     if round(value, digits) == 100 and value != 100:
         digits = 3
-    return f"{value:,.{digits}f} %"
+    return with_unit(f"{value:,.{digits}f} %")
+
+
+def with_unit(text: str) -> str:
+    """`20 ms`, of which no line ends before the unit."""
+    return text.replace(" ", NO_BREAK)
 
 
 def _magnitude(value: float) -> int:
@@ -39,12 +55,12 @@ def _magnitude(value: float) -> int:
 
 def span(value_ns: float | None) -> str:
     """A duration; a dash for nothing."""
-    return DASH if value_ns is None else show_ns(round(value_ns))
+    return DASH if value_ns is None else with_unit(show_ns(round(value_ns)))
 
 
 def rounded(value_ns: float | None) -> str:
     """A duration with three digits, however exact it is."""
-    return DASH if value_ns is None else show_ns(_three_digits(round(value_ns)))
+    return DASH if value_ns is None else with_unit(show_ns(_three_digits(round(value_ns))))
 
 
 def _three_digits(value: int) -> int:

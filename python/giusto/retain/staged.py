@@ -70,12 +70,12 @@ def _decoded(body: bytes) -> pa.Table:
         raise InvalidInput("rows", f"{len(body)} bytes", f"an Arrow stream: {error}") from None
 
 
-def require_topic(name: str) -> None:
+def require_topic(name: str, field: str = "column topic") -> None:
     """Refuse what is not the name of a topic."""
     try:
         _core.topic_matches("#", name)
     except InvalidInput as error:
-        raise InvalidInput("column topic", error.value, error.expected) from None
+        raise InvalidInput(field, error.value, error.expected) from None
 
 
 def require_priorities(column: pa.ChunkedArray | pa.Array) -> None:

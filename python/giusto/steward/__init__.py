@@ -1,6 +1,7 @@
 """The steward: a client of the broker, in the broker's process, that keeps and serves what readers ask for.
 
     steward     which duties a configuration asks for, and when they begin and end
+    causes      why messages did not come to a keeper
     keeper      retained topics: what is published goes to a log
     handover    what it has read and not yet written, within bounds
     desk        answers questions about logs: which one, how far, which rows

@@ -11,12 +11,14 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from giusto import _core
 from giusto.client import Bus, Subscription
 from giusto.errors import Closed, TimedOut
 from giusto.retain import columns
 from giusto.retain.log import Log
+from giusto.steward.causes import causes, dropped_by
 from giusto.steward.handover import Handover, size_of
 
 INBOX = 1 << 16
@@ -30,6 +32,7 @@ LINGER_NS = 20_000_000
 PAUSE = "50ms"
 DRAIN_NS = 1_000_000_000
 """For as long it goes on at the end, if messages keep coming."""
+ASK_TIMES = 3
 
 _log = logging.getLogger("giusto.steward")
 
@@ -72,6 +75,8 @@ class Keeper:
         self._sync_ns = sync_ns
         self._synced_ns = 0
         self._lost_told = 0
+        self._causes: dict[str, int] = {}
+        self._asked_for = self._asked = 0
         self._ending = threading.Event()
         self._came = Handover()
         self._take_count = TAKE
@@ -81,6 +86,7 @@ class Keeper:
             threading.Thread(target=target, name=f"giusto-keeper {log.pattern}", daemon=True)
             for target in (self._read, self._write)
         ]
+        self._bus: Bus | None = None
         self._subscription: Subscription | None = None
 
     @property
@@ -91,11 +97,12 @@ class Keeper:
 
     @property
     def lost(self) -> dict[str, int]:
-        """Messages that were published and are not in the log, by where they were lost."""
-        topics = [] if self._subscription is None else self._subscription.report.topics
+        """Messages that were published and are not in the log, by reason or by where they were lost."""
+        report = None if self._subscription is None else self._subscription.report
         found = {
-            "on the way": sum(one.lost for one in topics),
-            "inbox": sum(one.dropped for one in topics),
+            **self._causes,
+            "on the way": 0 if report is None else max(0, report.lost - sum(self._causes.values())),
+            "inbox": 0 if report is None else report.dropped,
             "disk": self.log.losses.disk,
             "rows": self._unwritten,
         }
@@ -105,6 +112,7 @@ class Keeper:
         """Subscribe; from now on everything is kept."""
         # Arrow takes a while to load: not while messages wait.
         columns.kept()
+        self._bus = bus
         self._subscription = bus.subscribe(self.log.pattern, queue=INBOX)
         for thread in self._threads:
             thread.start()
@@ -115,10 +123,28 @@ class Keeper:
         if time.monotonic_ns() - self._synced_ns >= self._sync_ns:
             self._synced_ns = time.monotonic_ns()
             self.log.sync()
+        self._explain()
         lost = sum(self.lost.values())
         if lost > self._lost_told:
             _log.warning("%s: %d messages are not in the log: %s", self.log.pattern, lost, self.lost)
             self._lost_told = lost
+
+    def _explain(self) -> None:
+        """Ask the broker what it dropped, some times for each loss: it may be counted a moment later.
+
+        What it said of topics that are gone since still counts.
+        """
+        if self._bus is None or self._subscription is None or "on the way" not in self.lost:
+            return
+        gaps = self._subscription.report.lost
+        self._asked = self._asked + 1 if gaps == self._asked_for else 1
+        self._asked_for = gaps
+        if self._asked > ASK_TIMES:
+            return
+        with suppress(Closed, TimedOut):
+            found = causes(gaps, dropped_by(self._bus.status(), self._bus.name, self.log.pattern))
+            if sum(found.values()) > sum(self._causes.values()):
+                self._causes = found
 
     def end(self) -> None:
         """Append what came and close the log."""

@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from giusto import _core
 from giusto.client import Bus, Publisher
-from giusto.errors import NotRetained
+from giusto.errors import NotRetained, Refused
 from giusto.retain import requests
 from giusto.retain.journal import Epoch
 from giusto.retain.requests import Abort, Done, Publish, Published, Stage
@@ -91,13 +91,23 @@ class Sink:
         before = epoch.published
         try:
             for topic in self._staging.topics(epoch):
-                self._publisher(topic)
+                self._require_taken(topic)
             epoch = self._sent(self._staging.journal(epoch))
         except NotRetained:
             self._staging.put_aside(epoch)
             raise
         self._staging.finish(epoch)
         return epoch.published - before
+
+    def _require_taken(self, topic: str) -> None:
+        """Raise `Refused` in words for whoever writes with Spark: it cannot offer anything."""
+        try:
+            self._publisher(topic)
+        except Refused as error:
+            if error.why != "no_limit":
+                raise
+            reason = f"{topic} is under contract, and the sink offers no limit; write to a topic without one"
+            raise Refused(error.why, reason) from None
 
     def _sent(self, epoch: Epoch) -> Epoch:
         """Publish what is left of an epoch; a part is noted when the broker has got the next one.

@@ -45,6 +45,13 @@ def test_a_long_payload_is_cut_and_its_size_is_said() -> None:
     assert shown == "xxxxxxxxxx… (5000 bytes)"
 
 
+def test_a_json_payload_is_shown_whole_unless_it_would_fill_the_terminal() -> None:
+    text = json.dumps({"reason": "x" * 500})
+    assert lines.readable(text.encode()) == text
+    assert lines.readable(text[:-1].encode()).endswith("… (513 bytes)")
+    assert lines.readable(json.dumps(["x" * 20_000]).encode()).endswith("xxx… (20004 bytes)")
+
+
 def test_json_gives_text_as_text_and_bytes_in_base64() -> None:
     text, data = (json.loads(lines.as_json(Message(payload))) for payload in ("é".encode(), b"\xff"))
     assert text["payload"] == "é"

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from giusto.cli.app import app
 from giusto.cli.pipeline.interrupting import ENDING, until_told
+from giusto.cli.pipeline.page import renewed
 from giusto.cli.pipeline.progress import line, lines
 from giusto.cli.pipeline.table import rows
 from giusto.pipeline import running, session
@@ -21,7 +22,14 @@ from giusto.pipeline.output import Output
 from giusto.pipeline.progress import STARTING, Progress
 from giusto.pipeline.verdict import Counts, judged
 
-AUDIT = {"with_bound": 9, "violations": 0, "uncertain": 0, "misses": 0, "largest_ratio": 0.113}
+AUDIT = {
+    "with_bound": 9,
+    "violations": 0,
+    "uncertain": 0,
+    "misses": 0,
+    "largest_ratio": 0.113,
+    "proved_ratio": 0.25,
+}
 
 
 def test_the_line_of_a_batch_has_the_stage_and_that_of_a_stream_what_waits() -> None:
@@ -37,24 +45,32 @@ def test_the_verdict_says_what_matters_first() -> None:
     losses = [{"outcome": "policed", "count": 2}]
     said = dict(rows(judged(counts, 15, [AUDIT], losses, ["r"], dropped={"ring": 9})))
     assert said == {
-        "verdict": "held: no delivery was later than its bound",
-        "deliveries": "15 of 20 records",
-        "contracts": "1, largest observed/bound 11.3%",
+        "verdict": "held: no delivery was later than promised",
+        "contracts": "1, largest observed/bound 25.0\u00a0%, observed/promise 11.3\u00a0%",
+        "deliveries": "13 arrived, 2 lost",
         "lost": "2 policed",
-        "left out": "1 duplicates, 4 order, 1 files (foreign)",
-        "not traced": "9 ring",
+        "records": "20 read",
+        "left out": "1 duplicate, 4 order, 1 file (foreign)",
+        "dropped": "9 ring",
     }
 
 
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        ({"violations": 3}, "violated: 3 deliveries were later than their bound"),
-        ({"with_bound": 0, "misses": 5}, "no promises: no delivery had a bound"),
-        ({"uncertain": 2}, "held as far as the clocks tell: 2 deliveries are within their error"),
+        ({"violations": 3}, "violated: 3 deliveries were later than promised"),
+        ({"violations": 1}, "violated: 1 delivery was later than promised"),
+        (
+            {"with_bound": 0, "largest_ratio": None, "proved_ratio": None, "misses": 5},
+            "no promises: nothing was promised for any delivery",
+        ),
+        (
+            {"uncertain": 2},
+            "uncertain: 2 deliveries were later than promised, but by less than the clocks may be apart",
+        ),
     ],
 )
-def test_the_verdict_in_a_sentence(found: dict[str, int], said: str) -> None:
+def test_the_verdict_in_a_sentence(found: dict[str, int | None], said: str) -> None:
     verdict = judged(Counts(used=9), 9, [{**AUDIT, **found}], [], [], dropped={})
     assert rows(verdict)[0] == ("verdict", said)
 
@@ -70,9 +86,19 @@ def test_rows_that_came_too_late_are_no_secret() -> None:
     counts = Counts(records=9, quarantined={"late": 4}, pending=3, forgotten=2)
     said = dict(rows(judged(counts, 5, [AUDIT], [], [], dropped={}, complete=False)))
     assert said["not complete"] == "4 records came too late: give a longer --delay, or run with --once"
-    assert said["waiting"] == "3 records of slices that have not ended"
-    assert said["deliveries"] == "7 of 9 records"
-    assert said["not kept"] == "2 deliveries that were older than --keep"
+    assert said["pending"] == "3 records of slices that have not ended"
+    assert (said["deliveries"], said["records"]) == ("7 arrived, 0 lost", "9 read")
+    assert said["forgotten"] == "2 deliveries were older than --keep"
+
+
+def test_the_page_beside_the_tables_is_made_anew_if_there_is_one(tmp_path: Path) -> None:
+    verdict = judged(Counts(records=9, used=9), 9, [AUDIT], [], [], dropped={})
+    (tmp_path / "verdict.json").write_text(json.dumps(verdict.to_dict()), "utf-8")
+    assert renewed(tmp_path) == f"a page of them: giusto report {tmp_path}"
+    assert not (tmp_path / "report.html").exists()
+    (tmp_path / "report.html").write_text("of another day", "utf-8")
+    assert renewed(tmp_path) == f"page, made anew: {tmp_path / 'report.html'}"
+    assert "No delivery was later than promised" in (tmp_path / "report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

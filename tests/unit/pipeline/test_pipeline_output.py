@@ -12,7 +12,7 @@ import pytest
 from giusto.cli.pipeline.quarantine import left_out
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline import output
-from giusto.pipeline.manifests import dropped
+from giusto.pipeline.manifests import dropped, told
 from giusto.pipeline.origin import BATCH, STREAM, Origin, replaced
 from giusto.pipeline.output import Output, exchange, named, read_files, write_files
 from giusto.pipeline.result import result
@@ -21,6 +21,15 @@ from giusto.pipeline.tables.files import BadFile
 from giusto.pipeline.verdict import Counts, Verdict, judged
 from giusto.pipeline.volume import GIB, heap_bytes, machine_memory, volume
 from giusto.pipeline.work import explanation
+
+AUDIT = {
+    "with_bound": 0,
+    "violations": 0,
+    "uncertain": 0,
+    "misses": 0,
+    "largest_ratio": None,
+    "proved_ratio": None,
+}
 
 
 def put(folder: Path, name: str, text: str) -> None:
@@ -101,14 +110,16 @@ def test_a_folder_has_one_writer(tmp_path: Path) -> None:
 
 def test_a_verdict_is_read_again_as_it_was_written(tmp_path: Path) -> None:
     audit = [
-        {"with_bound": 4, "violations": 2, "uncertain": 1, "misses": 3, "largest_ratio": 1.5},
-        {"with_bound": 0, "violations": 0, "uncertain": 0, "misses": 0, "largest_ratio": None},
+        {**AUDIT, "with_bound": 4, "violations": 2, "uncertain": 1, "misses": 3, "largest_ratio": 1.5},
+        {**AUDIT, "with_bound": 3, "largest_ratio": 0.5, "proved_ratio": 0.75},
+        AUDIT,
     ]
     losses = [{"outcome": "policed", "count": 4}, {"outcome": "policed", "count": 1}]
     counts = Counts(records=9, used=8, duplicates=1)
-    verdict = judged(counts, 7, audit, losses, ["b", None, "a", "a"], dropped={})
+    verdict = judged(counts, 12, audit, losses, ["b", None, "a", "a"], dropped={})
     assert (verdict.violations, verdict.uncertain, verdict.misses, verdict.largest_ratio) == (2, 1, 3, 1.5)
-    assert (verdict.losses, verdict.runs, verdict.contracts) == ({"policed": 5}, ["a", "b"], 2)
+    assert (verdict.proved_ratio, verdict.deliveries, verdict.arrived) == (0.75, 12, 7)
+    assert (verdict.losses, verdict.runs, verdict.contracts) == ({"policed": 5}, ["a", "b"], 3)
     assert (verdict.verdict, verdict.held) == ("violated", False)
     out = Output(tmp_path / "out")
     with out.writing():
@@ -125,7 +136,7 @@ def test_a_verdict_is_read_again_as_it_was_written(tmp_path: Path) -> None:
     [(0, 0, 0, "no promises"), (3, 0, 0, "held"), (3, 0, 1, "uncertain"), (3, 1, 1, "violated")],
 )
 def test_the_verdict_in_a_word(with_bound: int, violations: int, uncertain: int, word: str) -> None:
-    row = {"violations": violations, "uncertain": uncertain, "misses": 0, "largest_ratio": 0.5}
+    row = {**AUDIT, "violations": violations, "uncertain": uncertain, "largest_ratio": 0.5}
     # A contract with a deadline alone promises nothing.
     rest = {**row, "violations": 0, "uncertain": 0, "with_bound": 0, "misses": 9}
     verdict: Verdict = judged(Counts(), 0, [{**row, "with_bound": with_bound}, rest], [], [], dropped={})
@@ -133,7 +144,7 @@ def test_the_verdict_in_a_word(with_bound: int, violations: int, uncertain: int,
     assert verdict.verdict == word
 
 
-def test_what_was_never_written_is_counted_by_reason(tmp_path: Path) -> None:
+def test_what_writers_say_is_counted(tmp_path: Path) -> None:
     put(
         tmp_path / "manifest",
         "hub-1.jsonl",
@@ -148,6 +159,9 @@ def test_what_was_never_written_is_counted_by_reason(tmp_path: Path) -> None:
     )
     assert dropped(tmp_path) == {"age": 9, "ring": 7}
     assert dropped(tmp_path / "nowhere") == {}
+    put(tmp_path / "manifest", "nurse-2.jsonl", '{"event": "file", "rows": 7}\n{"event": "ended"}\n')
+    assert told(tmp_path) == {"dropped": {"age": 9, "ring": 7}, "written": 107, "unended": 2}
+    assert told(tmp_path / "nowhere") == {"dropped": {}, "written": None, "unended": 0}
 
 
 def test_a_full_disk_is_named_with_the_folder(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from giusto import _core
 from giusto.errors import FilterSyntax, InvalidInput, NotRetained, TooLarge
 from giusto.pipeline.source import files, outgoing, ranges, rows
-from giusto.pipeline.source.options import parsed
+from giusto.pipeline.source.options import READING, parsed, require_names
 from giusto.pipeline.source.outgoing import Layout
 from giusto.retain import columns
 from giusto.retain.requests import LogIs
@@ -42,6 +42,35 @@ def test_options_are_checked_and_named() -> None:
         parsed({"filter": "x <"})
     with pytest.raises(InvalidInput, match="option topic = missing"):
         _ = parsed({}).pattern
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "startPosition",
+            r"option = startPosition: expected .* \(did you mean startingPosition\?\): url, topic",
+        ),
+        ("topics", r"did you mean topic\?"),
+        ("endingposition", r"did you mean startingPosition\?"),
+        (
+            "kafka.bootstrap.servers",
+            r"option = kafka.bootstrap.servers: expected an option of the source: url",
+        ),
+        ("query", r"option = query: expected an option of the source: "),
+        ("path", r'name them with .option\("topic", "ward/#"\)'),
+    ],
+)
+def test_an_option_that_nobody_would_look_at_is_refused(name: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        require_names({"url": "x", name: "1"}, READING, "the source")
+
+
+@given(
+    st.lists(st.sampled_from([*READING, "queryName", "owner", "provider", "option.anything"]), unique=True)
+)
+def test_all_options_are_known_in_any_case(names: list[str]) -> None:
+    require_names([name.lower() for name in names], READING, "the source")
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.none() | st.integers(1, 50))

@@ -22,6 +22,8 @@ FLOWS = (
     ("ward/3/vitals", "monitor", "archive", None, 200 * MS, 900_000, 0.7),
     ("ward/3/images", "scanner", "archive", None, None, 4_000_000, 0.9),
 )
+PROVED = {"ward/3/alarm": 16 * MS}
+"""What the broker said; nobody said anything of the others."""
 Rows = list[dict[str, Any]]
 
 
@@ -50,7 +52,9 @@ def audit(flow: tuple[Any, ...], largest: int, deliveries: int) -> dict[str, Any
         "deliveries": deliveries, "with_bound": deliveries if bound else 0,
         "violations": (largest - bound) // MS if ratio and ratio > 1 else 0, "uncertain": 0,
         "misses": 0 if deadline is None or largest < deadline else 2, "lost": 0, "largest_ns": largest,
-        "bound_ns": bound, "largest_ratio": ratio, "verdict": "violated" if ratio and ratio > 1 else "held",
+        "bound_ns": bound, "deadline_ns": deadline, "largest_ratio": ratio,
+        "proved_ns": PROVED.get(topic), "proved_ratio": largest / PROVED[topic] if topic in PROVED else None,
+        "verdict": "violated" if ratio and ratio > 1 else "held",
     }  # fmt: skip
 
 
@@ -88,7 +92,7 @@ def others() -> dict[str, Rows]:
     ]  # fmt: skip
     earnings = [
         {"run": "ward-3", "node": "broker", "subscriber": "station", "subscription": 1, "topic": topic,
-         "ideal": ideal, "valid": valid, "missed": ideal - valid, "price_sum": 2.0 * ideal,
+         "ideal": ideal, "valid": valid, "late_or_lost": ideal - valid, "price_sum": 2.0 * ideal,
          "penalty_sum": float(ideal), "earning": 2.0 * valid - (ideal - valid), "ideal_earning": 2.0 * ideal,
          "success_rate": valid / ideal, "policy": "mtep"}
         for topic, ideal, valid in (("ward/3/alarm", 10_000, 10_000), ("ward/3/vitals", 20_000, 19_400))
@@ -136,13 +140,16 @@ def tables(windows: int = 30, violations: int = 0) -> dict[str, Rows]:
 
 
 def verdict(made: dict[str, Rows]) -> dict[str, Any]:
-    ratios = [row["largest_ratio"] for row in made["contract_audit"] if row["largest_ratio"] is not None]
+    ratios = {
+        name: max((row[name] for row in made["contract_audit"] if row[name] is not None), default=None)
+        for name in ("largest_ratio", "proved_ratio")
+    }
     return {
         "runs": ["ward-3"], "records": 1_261_675,
         "deliveries": sum(row["count"] for row in made["topic_latency"] + made["losses"]),
         "contracts": len(made["contract_audit"]), "violations": len(made["violations"]), "uncertain": 0,
         "misses": sum(row["misses"] for row in made["contract_audit"]),
-        "largest_ratio": max(ratios, default=None),
+        **ratios, "written": 1_261_675, "unended": 0,
         "losses": {row["outcome"]: row["count"] for row in made["losses"]},
         "quarantined": {"truncated": 1_204, "received before sent": 3},
         "quarantined_files": {"truncated": 1}, "duplicates": 17, "pending": 0,

@@ -34,6 +34,8 @@ document.querySelector("iframe").addEventListener("load", (event) => {
     charts: [...page.querySelectorAll("svg.chart")].filter((each) => box(each).height > 100).length,
     bars: [...page.querySelectorAll("rect.bin")].filter((each) => box(each).height > 1).length,
     cut: [...page.querySelectorAll("td, dd, p, h1, h3")].filter((each) => box(each).right > %d + 1).length,
+    scrolled: [...page.querySelectorAll("header, nav, main, section, article, figure, .wide:not(.scroll)")]
+      .filter((each) => each.scrollWidth > each.clientWidth + 1).length,
     sorted: [...page.querySelectorAll("#contracts tbody tr td:first-child")].map((each) => each.textContent),
   });
 });
@@ -72,7 +74,7 @@ def measured(page: Path, folder: Path, width: int) -> dict[str, object]:
 
 def test_a_phone_shows_all_of_it_and_nothing_sticks_out(page: Path, tmp_path: Path) -> None:
     found = measured(page, tmp_path, PHONE)
-    assert (found["width"], found["cut"]) == (PHONE, 0)
+    assert (found["width"], found["cut"], found["scrolled"]) == (PHONE, 0, 0)
     assert found["charts"] == 8
     assert int(str(found["bars"])) > 50
     assert int(str(found["height"])) > 2_000
@@ -83,6 +85,12 @@ def test_a_click_on_a_heading_sorts_and_a_wide_window_is_filled(page: Path, tmp_
     assert found["width"] == 1_280
     names = [str(each).partition("monitor")[0].partition("pump")[0] for each in list(found["sorted"])]  # type: ignore[call-overload]
     assert names == ["ward/3/alarm", "ward/3/infusion", "ward/3/vitals"]
+
+
+@pytest.mark.parametrize("width", [800, 1_024])
+def test_a_window_between_the_two_shows_all_of_it(page: Path, tmp_path: Path, width: int) -> None:
+    found = measured(page, tmp_path, width)
+    assert (found["width"], found["cut"], found["scrolled"]) == (width, 0, 0)
 
 
 def test_the_page_is_dark_where_people_want_it_dark(page: Path, tmp_path: Path) -> None:

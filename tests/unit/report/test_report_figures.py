@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,13 +13,13 @@ from hypothesis import strategies as st
 from made_up import arrow, tables
 
 from giusto.pipeline.tables.histogram import bucket_of
-from giusto.report import models, shares
+from giusto.report import basis, models, shares
 from giusto.report.chart import HEIGHT, apart
 from giusto.report.latency import binned
 from giusto.report.scale import Linear, Log
 from giusto.report.series import Series, chosen, points, quantile
 from giusto.report.verdict import kind, provisos, sentence
-from giusto.report.wording import listed, number, percent, rounded
+from giusto.report.wording import counted, listed, number, percent, rounded, were
 
 spans_ns = st.integers(1, 2**56)
 
@@ -56,13 +57,14 @@ def test_labels_keep_their_order_and_do_not_touch(heights: list[float]) -> None:
 
 
 def test_the_worst_subscriptions_come_first_and_windows_stay_with_them() -> None:
-    found, total = chosen(arrow(tables(6)["topic_latency"]), most=3)
+    found, total = chosen(arrow(tables(6)["topic_latency"]), {("ward-3", "ward/3/alarm"): 7}, most=3)
     assert total == 4
     assert [series.row["topic"] for series in found] == ["ward/3/alarm", "ward/3/infusion", "ward/3/vitals"]
     for series in found:
         assert len(series.windows) == 6
         assert sum(series.histogram.values()) == series.row["count"] == 2_400
         assert series.row["max_ns"] == max(window["max_ns"] for window in series.windows)
+    assert [series.row["proved_ns"] for series in found] == [7, None, None]
 
 
 def test_a_subscription_without_a_number_or_a_name_is_one_of_its_own() -> None:
@@ -106,16 +108,25 @@ def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
     ("found", "said", "words"),
     [
         ({"contracts": 2, "violations": 0, "audited": 1, "misses": 3, "largest_ratio": 0.113}, "held",
-         "1 delivery under 2 contracts, 0 violations; largest observed/bound 11.3 %; 3 deadlines missed."),
+         "No delivery was later than promised; 1 delivery under 2 contracts, 0 violations; "
+         "largest observed/promise 11.3\u00a0%; 3 deadlines missed."),
+        ({"contracts": 1, "audited": 9, "with_bound": 9, "largest_ratio": 0.5, "proved_ratio": 0.75}, "held",
+         "No delivery was later than promised; 9 deliveries under 1 contract, 0 violations; "
+         "largest observed/bound 75.0\u00a0%, observed/promise 50.0\u00a0%."),
         ({"contracts": 1, "violations": 1, "uncertain": 4, "audited": 9, "largest_ratio": 1.5}, "violated",
-         "9 deliveries under 1 contract, 1 violation, 4 uncertain; largest observed/bound 150 %."),
+         "1 delivery was later than promised; 9 deliveries under 1 contract, 1 violation, 4 uncertain; "
+         "largest observed/promise 150\u00a0%."),
         ({"contracts": 1, "uncertain": 4, "audited": 9, "largest_ratio": 1.0001}, "uncertain",
-         "4 of 9 deliveries were over their bound, by less than the clocks may be apart; "
-         "1 contract, 0 violations; largest observed/bound 100.010 %."),
+         "4 deliveries were later than promised, but by less than the clocks may be apart; "
+         "9 deliveries under 1 contract, 0 violations, 4 uncertain; "
+         "largest observed/promise 100.010\u00a0%."),
         ({"contracts": 1, "audited": 9, "misses": 1, "largest_ratio": None}, "unpromised",
-         "9 deliveries under 1 contract with a deadline and without a bound; 1 deadline missed."),
-        ({"deliveries": 9}, "unpromised",
-         "9 deliveries, none of them under a contract, so there was no bound to break."),
+         "Nothing was promised for any delivery; 9 deliveries under 1 contract, 0 violations; "
+         "1 deadline missed."),
+        ({"deliveries": 9, "losses": {"policed": 2}}, "unpromised",
+         "Nothing was promised for any delivery; 7 deliveries arrived, none of them under a contract."),
+        ({"used": 0}, "empty",
+         "There was no record that could be used; 0 deliveries arrived, none of them under a contract."),
     ],
 )  # fmt: skip
 def test_the_verdict_reads_as_a_sentence(found: dict[str, float], said: str, words: str) -> None:
@@ -125,10 +136,54 @@ def test_the_verdict_reads_as_a_sentence(found: dict[str, float], said: str, wor
 def test_what_a_stream_left_out_is_not_called_running() -> None:
     late = {"complete": False, "quarantined": {"late": 4, "order": 2}, "pending": 0}
     assert provisos(late) == [
-        "4 records came too late for the stream and were left out: run with --once to have them."
+        "4 records came too late for the stream and were left out: run with --once to have all of them."
     ]
+    assert (
+        "1 record came too late for the stream and was left out"
+        in provisos({"complete": False, "quarantined": {"late": 1}})[0]
+    )
     assert "1 record of time that has not ended" in provisos({"complete": True, "pending": 1})[0]
     assert provisos({"complete": True, "pending": 0}) == []
+
+
+def test_a_bound_that_was_exceeded_is_said_also_if_the_promise_held() -> None:
+    assert "later than the bound that was proved" in provisos({"proved_ratio": 1.01, "violations": 0})[0]
+    assert provisos({"proved_ratio": 1.0}) == provisos({"proved_ratio": 1.5, "violations": 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"records": 9, "written": 9}, []),
+        ({"records": 9}, []),
+        ({"records": 9, "quarantined": {"duplicate file": 4}, "written": 5}, []),
+        ({"records": 9, "quarantined": {"late": 1, "order": 2}, "quarantined_files": {"corrupt": 1}},
+         ["3 records were left out"]),
+        ({"records": 9, "quarantined_files": {"foreign": 1, "duplicate file": 3}}, ["1 file was left out"]),
+        ({"records": 9, "written": 9, "dropped": {"ring": 1, "sampling": 90}}, ["91 records were dropped"]),
+        ({"records": 9, "written": 13}, ["4 records were written and not read"]),
+        # A stream has read files that are gone by now; a batch comes too late for some of them.
+        ({"records": 9, "written": 9, "dropped": {"age": 5}}, []),
+        ({"records": 9, "written": 13, "dropped": {"age": 3}},
+         ["3 records were removed unread", "1 record was written and not read"]),
+    ],
+)  # fmt: skip
+def test_what_is_missing_for_certain_is_said_and_nothing_else(found: dict[str, Any], said: list[str]) -> None:
+    assert basis.gaps(found) == said
+    assert ("Not every record" in basis.opening(found)) is bool(said)
+
+
+def test_where_nobody_says_what_was_written_the_report_does_not_claim_it() -> None:
+    assert "Every record that was written is" in basis.opening({"records": 9, "written": 9})
+    assert "Every record that was found is" in basis.opening({"records": 9})
+    assert basis.doubts({"records": 9}) == [
+        "No manifest is beside the records: nobody says whether there were more."
+    ]
+    assert basis.doubts({"records": 9, "written": 9}) == []
+    assert basis.doubts({"records": 9, "written": 9, "unended": 1, "forgotten": 2}) == [
+        "A writer had not ended: what was in no file by then is not here.",
+        "2 deliveries were removed from the table since, for their age.",
+    ]
 
 
 def test_a_promise_of_which_nothing_came_was_a_promise() -> None:
@@ -145,8 +200,9 @@ def test_what_a_flow_offered_first_and_then_is_two_rows() -> None:
 
 
 def test_numbers_read_well() -> None:
-    shares = [percent(share) for share in (0, 1e-9, 0.00042, 0.113, 0.99999, 1, 1.00001, 12.5, None)]
-    assert shares == [
+    assert "\u00a0" in percent(0.5), "a line must not end before the unit"
+    told = (0, 1e-9, 0.00042, 0.113, 0.99999, 1, 1.00001, 12.5, None)
+    assert [percent(share).replace("\u00a0", " ") for share in told] == [
         "0 %",
         "< 0.001 %",
         "0.042 %",
@@ -157,7 +213,7 @@ def test_numbers_read_well() -> None:
         "1,250 %",
         "–",
     ]
-    assert [rounded(each) for each in (0, 7, 1_234_567, 20_000_000, None)] == [
+    assert [rounded(each).replace("\u00a0", " ") for each in (0, 7, 1_234_567, 20_000_000, None)] == [
         "0 s",
         "7 ns",
         "1.23 ms",
@@ -165,4 +221,6 @@ def test_numbers_read_well() -> None:
         "–",
     ]
     assert [number(each) for each in (0, 1.5, 12_345.6789, None)] == ["0", "1.5", "12,345.679", "–"]
+    assert [counted(each, "delivery") for each in (0, 1, 2)] == ["0 deliveries", "1 delivery", "2 deliveries"]
+    assert [were(each, "file") for each in (1, 2)] == ["1 file was", "2 files were"]
     assert [listed(["a", "b", "c"][:size]) for size in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

@@ -15,6 +15,10 @@ from giusto.errors import InvalidInput
 from giusto.report import write
 from giusto.report.page import SECTIONS
 
+SAID = (
+    "✓ Held. No delivery was later than promised; 36,000 deliveries under 3 contracts, 0 violations; "
+    "largest observed/bound 31.1 %, observed/promise 24.8 %."
+)
 NASTY = """<script>alert("1")</script>&'\x00"""
 
 
@@ -31,21 +35,23 @@ def plain(page: str) -> str:
 def test_the_page_opens_with_the_verdict_and_has_every_section(tmp_path: Path) -> None:
     page = made(tmp_path / "tables")
     text = plain(page)
-    assert "✓ Held. 36,000 deliveries under 3 contracts, 0 violations; largest observed/bound 24.8 %." in text
+    assert SAID in text
+    assert "· tables of 2026-01-01 00:00:12 UTC" in text
     for section in SECTIONS:
         assert f'<section id="{section.anchor}"><h2>{section.title}</h2>' in page
         assert f'href="#{section.anchor}"' in page
-    assert "1 file set aside: truncated (they end too early)" in text
-    assert "3 records set aside: received before sent" in text
-    assert "bound 20 ms" in text
+    assert "1 file left out: truncated (they end too early)" in text
+    assert "3 records left out: received before sent" in text
+    assert "bound 16 ms" in text
+    assert "promise 20 ms" in text
     assert "180 at 500/s 900 at 100/s 450 at 200/s 90 at 1,000/s 45 at 2,000/s" in text
-    assert "48,211 policed: its publisher sent more than it had offered" in text
+    assert "48,211 policed: came to the broker sooner than the publisher&#x27;s offer" in text
 
 
 def test_a_run_that_broke_a_bound_says_so_and_lists_where_the_time_went(tmp_path: Path) -> None:
     text = plain(made(tmp_path / "tables", tables(violations=230)))
-    assert "✗ Violated. 36,000 deliveries under 3 contracts, 230 violations;" in text
-    assert "The 200 farthest beyond their bounds are shown; there are 30 more." in text
+    assert "✗ Violated. 230 deliveries were later than promised; 36,000 deliveries under" in text
+    assert "The 200 that were over by most are shown; there are 30 more." in text
     assert "monitor → station #1 · message 329 229 s 250 ms 20 ms 230 ms" in text
     assert text.count("waiting 70.0 %") == 200
 
@@ -126,10 +132,10 @@ def test_tables_without_rows_are_said_in_words(tmp_path: Path) -> None:
     nothing = {name: [] for name in tables(1)}
     page = made(tmp_path / "tables", nothing, {**verdict(nothing), "deliveries": 0})
     text = plain(page)
-    assert "No promises. 0 deliveries, none of them under a contract" in text
+    assert "No promises. Nothing was promised for any delivery; 0 deliveries arrived" in text
     assert text.count("Nothing was") >= 3
     assert "<h2>Links</h2>" not in page
-    assert "No delivery was later than its bound." in text
+    assert "No delivery was later than promised." in text
 
 
 def test_the_folder_of_the_records_does_as_well(tmp_path: Path) -> None:

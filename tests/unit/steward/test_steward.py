@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import giusto
 from giusto.broker import Broker
@@ -35,6 +37,7 @@ from giusto.retain.requests import (
 from giusto.retain.staged import schema
 from giusto.retain.staging import Staging
 from giusto.steward import Steward
+from giusto.steward.causes import causes
 from giusto.steward.desk import Readers
 from giusto.steward.handover import Handover
 from giusto.steward.keeper import BLOCK_BYTES, blocks
@@ -394,6 +397,29 @@ def test_a_disk_that_fails_is_counted_and_the_keeper_goes_on(
             wait_for(lambda: bus.status().unkept == {"a": {"rows": 1}})
         publisher.publish(b"4")
         wait_for(lambda: log.head == 3)
+
+
+def test_what_a_publisher_sent_too_soon_is_missing_for_that_reason(tmp_path: Path) -> None:
+    with serving(tmp_path, "a/#") as bus, bus.advertise("a/b", giusto.Offer(min_sep="50ms")) as publisher:
+
+        def has_gap() -> bool:
+            publisher.publish(b"x")
+            return bool(find(bus, "a/b").lost)
+
+        wait_for(has_gap)
+        wait_for(lambda: set(bus.status().unkept.get("a/#", {})) == {"policed"})
+        [topic] = [one for one in bus.status().topics if one.topic == "a/b"]
+        assert 0 < find(bus, "a/b").lost["policed"] <= topic.counters["policed"]
+
+
+REASONS = st.dictionaries(st.sampled_from(["policed", "overflow", "dropped"]), st.integers(0, 50))
+
+
+@given(st.integers(0, 100), REASONS)
+def test_reasons_are_given_for_as_many_as_are_missing_and_no_more(gaps: int, dropped: dict[str, int]) -> None:
+    found = causes(gaps, dropped)
+    assert sum(found.values()) == min(gaps, sum(dropped.values()))
+    assert all(0 < count <= dropped[reason] for reason, count in found.items())
 
 
 class Ending:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +28,7 @@ Examples:
   giusto pipeline run --records trace --master spark://host:7077 --conf spark.executor.memory=4g
 
 Ends with 0 when the tables are made; with 1 if no record can be used, and, with --strict, if a delivery was
-later than its bound."""
+later than promised."""
 
 
 @guarded
@@ -106,13 +105,13 @@ def run(
         bool, typer.Option("--replace", help="Replace the tables of other records, or of a stream, in DIR.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="End with 1 if a delivery was later than its bound.")
+        bool, typer.Option("--strict", help="End with 1 if a delivery was later than promised.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Turn records into tables: deliveries, latency, audit, earnings, losses, shares and models.
 
-    Every delivery is compared with the bound that was proved for it. Files and rows that cannot be used
+    Every delivery is compared with what was promised for it. Files and rows that cannot be used
     are put into quarantine with a reason; what is counted adds up.
     """
     if once and stream:
@@ -180,6 +179,9 @@ def chosen(conf: list[str]) -> dict[str, str]:
 
 def tell(done: Result, *, as_json: bool) -> None:
     """What it came to."""
+    from giusto.cli.pipeline.page import renewed
+
+    page = renewed(done.out)
     if as_json:
         print(json.dumps({**done.verdict.to_dict(), "out": str(done.out)}, ensure_ascii=False))
         return
@@ -191,4 +193,4 @@ def tell(done: Result, *, as_json: bool) -> None:
     for line in left_out(done.out):
         say(line)
     say(f"tables: {done.out}")
-    say(f"a page of them: giusto report {shlex.quote(str(done.out))}")
+    say(page)

@@ -1,8 +1,11 @@
-"""How the verdict looks: a few lines that a person reads first."""
+"""How the verdict looks: a few lines that a person reads first, in the words of the report."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from giusto.report.verdict import headline, missed, nearest
+from giusto.report.wording import counted, were
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,60 +18,48 @@ COLOURS = {"held": "bold green", "violated": "bold red", "uncertain": "bold yell
 def rows(verdict: Verdict) -> list[tuple[str, str]]:
     """What is said, in the order of what matters."""
     found = [
-        ("verdict", headline(verdict)),
-        ("deliveries", f"{verdict.deliveries:,} of {verdict.records:,} records"),
+        ("verdict", said(verdict)),
         ("contracts", contracts(verdict)),
-        ("lost", counted(verdict.losses)),
+        ("deliveries", f"{verdict.arrived:,} arrived, {sum(verdict.losses.values()):,} lost"),
+        ("lost", by_reason(verdict.losses)),
+        ("records", f"{verdict.records:,} read"),
         ("left out", left_out(verdict)),
     ]
     if verdict.dropped:
-        found.append(("not traced", counted(verdict.dropped)))
+        found.append(("dropped", by_reason(verdict.dropped)))
     if not verdict.complete:
-        late = verdict.quarantined.get("late", 0)
-        told = f"{late:,} records came too late: give a longer --delay, or run with --once"
-        found.append(("not complete", told))
+        late = counted(verdict.quarantined.get("late", 0), "record")
+        found.append(("not complete", f"{late} came too late: give a longer --delay, or run with --once"))
     if verdict.pending:
-        found.append(("waiting", f"{verdict.pending:,} records of slices that have not ended"))
+        found.append(("pending", f"{counted(verdict.pending, 'record')} of slices that have not ended"))
     if verdict.forgotten:
-        found.append(("not kept", f"{verdict.forgotten:,} deliveries that were older than --keep"))
+        found.append(("forgotten", f"{were(verdict.forgotten, 'delivery')} older than --keep"))
     return found
 
 
-def headline(verdict: Verdict) -> str:
+def said(verdict: Verdict) -> str:
     """The verdict in a sentence."""
-    if not verdict.used:
-        return "nothing to judge: there was no record that could be used"
-    match verdict.verdict:
-        case "violated":
-            return f"violated: {verdict.violations:,} deliveries were later than their bound"
-        case "uncertain":
-            return f"held as far as the clocks tell: {verdict.uncertain:,} deliveries are within their error"
-        case "held":
-            return "held: no delivery was later than its bound"
-    return "no promises: no delivery had a bound"
+    word = verdict.verdict if verdict.used or verdict.violations else "nothing to judge"
+    return f"{word}: {headline(verdict.to_dict())}"
 
 
 def contracts(verdict: Verdict) -> str:
     """How many, and how near they came."""
-    parts = [f"{verdict.contracts:,}"]
-    if verdict.largest_ratio is not None:
-        parts.append(f"largest observed/bound {verdict.largest_ratio:.1%}")
-    if verdict.misses:
-        parts.append(f"{verdict.misses:,} deadlines missed")
-    return ", ".join(parts)
+    found = verdict.to_dict()
+    return ", ".join([f"{verdict.contracts:,}", *nearest(found), *missed(found)])
 
 
 def left_out(verdict: Verdict) -> str:
     """Duplicates and what is in quarantine."""
-    parts = [f"{verdict.duplicates:,} duplicates"] if verdict.duplicates else []
+    parts = [counted(verdict.duplicates, "duplicate")] if verdict.duplicates else []
     parts += [f"{count:,} {reason}" for reason, count in verdict.quarantined.items() if count]
     files = sum(verdict.quarantined_files.values())
     if files:
-        parts.append(f"{files:,} files ({', '.join(sorted(verdict.quarantined_files))})")
+        parts.append(f"{counted(files, 'file')} ({', '.join(sorted(verdict.quarantined_files))})")
     return ", ".join(parts) or "nothing"
 
 
-def counted(counts: dict[str, int]) -> str:
+def by_reason(counts: dict[str, int]) -> str:
     """`12 policed, 3 overflow`."""
     return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing"
 
@@ -81,7 +72,7 @@ def drawn(verdict: Verdict) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column()
-    for name, said in rows(verdict):
+    for name, words in rows(verdict):
         style = COLOURS.get(verdict.verdict, "bold") if name == "verdict" else ""
-        table.add_row(Text(name), Text(said, style=style))
+        table.add_row(Text(name), Text(words, style=style))
     return table

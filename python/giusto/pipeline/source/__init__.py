@@ -2,6 +2,8 @@
 
     datasource  what Spark is told: schema, readers, writers
     options     what the caller said
+    checking    what is refused before anything runs: broker away, nothing retained
+    inaline     errors of our own without the traceback of a worker
     remote      questions to the steward of a broker
     ranges      positions: where a query begins, how far it goes, how a range is split
     reader      batches; `pushed` says which of Spark's filters are answered by the broker's side

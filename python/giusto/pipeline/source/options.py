@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from giusto import _core
 from giusto.client.face import broker_address
@@ -12,6 +13,24 @@ from giusto.contract import duration_ns
 from giusto.errors import InvalidInput
 
 EARLIEST, LATEST = "earliest", "latest"
+READING = (
+    "url",
+    "topic",
+    "filter",
+    "startingPosition",
+    "maxRowsPerTrigger",
+    "partitions",
+    "failOnDataLoss",
+    "pushFilters",
+    "volatile",
+    "records",
+    "maxFilesPerTrigger",
+    "timeout",
+)
+WRITING = ("url", "topic", "checkpointLocation", "query", "timeout")
+OF_SPARK = {"queryname", "owner", "provider", "comment", "location", "external", "is_managed_location"}
+"""Spark adds them by itself: for a stream, and for what its catalogue has."""
+PATHS = ("path", "paths")
 _WHOLE = re.compile(r"\d{1,18}")
 
 
@@ -64,6 +83,23 @@ def parsed(given: Mapping[str, str]) -> Options:
         query=read.get("query"),
         checkpoint=read.get("checkpointlocation"),
     )
+
+
+def require_names(given: Iterable[str], known: Iterable[str], whose: str) -> None:
+    """Refuse options that nobody would look at; Spark hands names over in small letters."""
+    names = {name.lower(): name for name in known}
+    for name in sorted(given):
+        is_of_spark = name in OF_SPARK or name.startswith("option.")
+        if name.lower() not in names and not is_of_spark:
+            raise InvalidInput("option", name, _instead(name.lower(), names, whose))
+
+
+def _instead(name: str, names: Mapping[str, str], whose: str) -> str:
+    if name in PATHS:
+        return 'none: topics have no path; name them with .option("topic", "ward/#")'
+    near = get_close_matches(name, names, n=1)
+    hint = f" (did you mean {names[near[0]]}?)" if near else ""
+    return f"an option of {whose}{hint}: {', '.join(names.values())}"
 
 
 def _require_pattern(topic: str) -> None:

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PART_BYTES = 500_000
-KNOWN = ("topic", "payload", "attributes", "priority")
-ATTRIBUTES = ("map", "struct")
+KINDS = {
+    "topic": (("string",), "string"),
+    "payload": (("binary", "string"), "binary or string: cast it, or to_json(struct(...))"),
+    "attributes": (("map", "struct"), "map or struct"),
+    "priority": (("byte", "short", "integer", "long"), "a whole number"),
+}
+"""What a column may be, for Spark and for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +35,26 @@ class Layout:
 def layout_of(schema: StructType, topic: str | None) -> Layout:
     """Check the columns of what is to be written; an error names the column."""
     kinds = {one.name: one.dataType.typeName() for one in schema.fields}
-    unknown = [name for name in kinds if name not in KNOWN]
+    unknown = [name for name in kinds if name not in KINDS]
     if unknown:
-        raise InvalidInput("column", ", ".join(unknown), f"only {', '.join(KNOWN)}; select them")
-    if "topic" not in kinds and topic is None:
-        raise InvalidInput("column topic", "missing", "a column topic, or the option topic")
-    for name, allowed in (
-        ("topic", ("string",)),
-        ("payload", ("binary", "string")),
-        ("attributes", ATTRIBUTES),
-    ):
-        if name in kinds and kinds[name] not in allowed:
-            raise InvalidInput(f"column {name}", kinds[name], " or ".join(allowed))
+        raise InvalidInput("column", ", ".join(unknown), f"only {', '.join(KINDS)}; select them")
+    _require_one_topic("topic" in kinds, topic)
+    for name, kind in kinds.items():
+        allowed, said = KINDS[name]
+        if kind not in allowed:
+            raise InvalidInput(f"column {name}", kind, said)
     if "payload" not in kinds:
         raise InvalidInput("column payload", "missing", "a column payload: binary or string")
     return Layout(None if "topic" in kinds else topic, tuple(kinds))
+
+
+def _require_one_topic(is_column: bool, option: str | None) -> None:
+    if not is_column and option is None:
+        raise InvalidInput("column topic", "missing", "a column topic, or the option topic")
+    if is_column and option is not None:
+        raise InvalidInput("option topic", option, "none beside a column topic: drop one of them")
+    if option is not None:
+        require_topic(option, "option topic")
 
 
 def parts(batches: Iterator[pa.RecordBatch], layout: Layout) -> Iterator[tuple[int, bytes]]:

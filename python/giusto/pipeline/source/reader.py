@@ -11,6 +11,7 @@ import msgspec
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from giusto.pipeline.source import ranges
+from giusto.pipeline.source.inaline import in_a_line
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.pushed import Span, taken
 from giusto.pipeline.source.remote import Remote
@@ -43,6 +44,7 @@ def partitions_of(
     ]
 
 
+@in_a_line
 class TopicReader(DataSourceReader):
     """Reads the log that has the topics."""
 
@@ -64,6 +66,7 @@ class TopicReader(DataSourceReader):
         return for_spark(Remote(self._options).fetch(partition.fetch))
 
 
+@in_a_line
 class PushingReader(TopicReader):
     """The same, answering conditions on positions and topics itself.
 

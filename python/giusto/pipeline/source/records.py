@@ -25,6 +25,7 @@ from giusto import record
 from giusto.errors import InvalidInput, NotRetained
 from giusto.pipeline.source import remote
 from giusto.pipeline.source.files import between, by_writer, reached
+from giusto.pipeline.source.inaline import in_a_line
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.remote import Remote
 
@@ -74,6 +75,7 @@ def rows_of(body: bytes) -> Iterator[pa.RecordBatch]:
     return iter(pa.table(columns, schema=plain_schema()).combine_chunks().to_batches())
 
 
+@in_a_line
 class RecordReader(DataSourceReader):
     """All records that there are when the read is planned."""
 
@@ -91,6 +93,7 @@ class RecordReader(DataSourceReader):
         return rows_of(Remote(self._options).record_file(partition.name))
 
 
+@in_a_line
 class RecordStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Records as they are written, each file in one batch."""
 

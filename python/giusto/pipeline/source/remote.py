@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from giusto.client import Bus, connect
-from giusto.errors import Closed, NotRetained, RequestFailed, TimedOut
+from giusto.errors import Closed, GiustoError, InvalidInput, NotRetained, Refused, RequestFailed, TimedOut
 from giusto.pipeline.source.options import Options
 from giusto.retain import columns, requests
 from giusto.retain.requests import (
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 _Any = TypeVar("_Any")
 COMMIT_NS = 600 * 1_000_000_000
 """Publishing an epoch may take longer than other answers."""
+NOTHING_KEPT = "not retained: the broker keeps no topics; set retain.folder and retain.patterns there"
+NOT_TRACED = "the broker keeps none; start it with --trace FOLDER"
+NO_ROWS = "the broker takes no rows; set retain.folder there"
+VOLATILE = "a stream with the option volatile=true reads topics as they are, at most once"
 
 _log = logging.getLogger("giusto.pipeline")
 _buses: dict[tuple[int, str], Bus] = {}
@@ -63,12 +68,30 @@ class Remote:
     def __init__(self, options: Options) -> None:
         self._url, self._timeout_ns = options.url, options.timeout_ns
 
+    def require_broker(self) -> None:
+        """Raise `Unreachable` if it is not there."""
+        bus_of(self._url)
+
+    def require_sink(self) -> None:
+        """Raise `NotRetained` if nobody stages rows there."""
+        self._require_served(requests.SINK + "stage", "sink", NO_ROWS)
+
+    def require_records(self) -> None:
+        """Raise `NotRetained` if it keeps none."""
+        self._require_served(requests.RECORDS + "list", "records", NOT_TRACED)
+
     def find(self, pattern: str) -> LogIs:
         """The log that has these topics; `NotRetained` if there is none."""
-        if not bus_of(self._url).subscribers(requests.LOG + "find"):
-            problem = "not retained: the broker keeps no topics; set retain.folder and retain.patterns there"
-            raise NotRetained(pattern, problem)
-        return self._ask(requests.LOG + "find", Find(pattern), LogIs)
+        try:
+            self._require_served(requests.LOG + "find", pattern, NOTHING_KEPT)
+            return self._ask(requests.LOG + "find", Find(pattern), LogIs)
+        except NotRetained as error:
+            raise NotRetained(error.log, f"{error.problem}; {VOLATILE}") from None
+
+    def _require_served(self, topic: str, what: str, problem: str) -> None:
+        """A question that nobody answers is not asked."""
+        if not self._with_bus(lambda bus: bus.subscribers(topic)):
+            raise NotRetained(what, problem)
 
     def head(self, log: str) -> LogIs:
         """How far a log is."""
@@ -139,29 +162,43 @@ class Remote:
                 return body
 
     def _ask(self, topic: str, question: Any, kind: type[_Any], timeout_ns: int | None = None) -> _Any:
-        """Ask, on a new connection if the one that was there has ended; every question can be asked twice."""
         payload = requests.encode(question)
         patience = f"{timeout_ns or self._timeout_ns}ns"
-        for is_last in (False, True):
-            try:
-                reply = bus_of(self._url).request(topic, payload, timeout=patience)
-                return requests.decode(reply.payload, kind)
-            except RequestFailed as error:
-                raise _told(error) from None
-            except TimedOut:
-                # It may be half open: the next question has a new one.
-                forget(self._url)
-                raise
-            except Closed:
-                forget(self._url)
-                if is_last:
-                    raise
-        raise AssertionError("unreachable")
+        try:
+            reply = self._with_bus(lambda bus: bus.request(topic, payload, timeout=patience))
+            return requests.decode(reply.payload, kind)
+        except RequestFailed as error:
+            raise _told(error) from None
+        except TimedOut:
+            # It may be half open: the next question has a new one.
+            forget(self._url)
+            raise
+
+    def _with_bus(self, ask: Callable[[Bus], _Any]) -> _Any:
+        """Ask, on a new connection if the one that was there has ended; every question can be asked twice."""
+        try:
+            return ask(bus_of(self._url))
+        except Closed:
+            forget(self._url)
+        try:
+            return ask(bus_of(self._url))
+        except Closed:
+            forget(self._url)
+            raise
 
 
-def _told(error: RequestFailed) -> Exception:
+_INVALID = re.compile(r"(.+?) = (.*?): expected (.+)", re.DOTALL)
+
+
+def _told(error: RequestFailed) -> GiustoError:
     """What the steward raised, in its own words."""
-    if error.error != NotRetained.__name__:
-        return error
-    log, _, problem = error.text.partition(": ")
-    return NotRetained(log, problem)
+    match error.error, _INVALID.fullmatch(error.text):
+        case "NotRetained", _:
+            log, _, problem = error.text.partition(": ")
+            return NotRetained(log, problem)
+        case "Refused", _:
+            # The sink alone can be refused something, and it offers no limit.
+            return Refused("no_limit", error.text)
+        case (("InvalidInput" | "TooLarge"), re.Match() as found):
+            return InvalidInput(*found.groups())
+    return error

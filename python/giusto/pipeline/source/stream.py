@@ -20,11 +20,11 @@ from pyspark.sql.streaming.datasource import (
 
 from giusto.errors import NotRetained
 from giusto.pipeline.source import ranges, remote
+from giusto.pipeline.source.inaline import in_a_line
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.reader import RangePartition, partitions_of
 from giusto.pipeline.source.remote import Remote
 from giusto.pipeline.source.rows import for_spark
-from giusto.retain.requests import LogIs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,7 @@ def default_limit(options: Options) -> ReadLimit:
     return ReadAllAvailable() if options.max_rows is None else ReadMaxRows(options.max_rows)
 
 
+@in_a_line
 class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the log that has the topics."""
 
@@ -47,7 +48,7 @@ class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's names here and below)
         """Where a new query begins."""
-        return ranges.initial(self._options, self._found())
+        return ranges.initial(self._options, self._remote.find(self._options.pattern))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The option `maxRowsPerTrigger`."""
@@ -55,7 +56,7 @@ class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Go no further than the log is now."""
-        self._target = self._found().head
+        self._target = self._remote.find(self._options.pattern).head
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Where the next batch ends."""
@@ -88,13 +89,6 @@ class TopicStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Close the connection."""
         remote.forget(self._options.url)
-
-    def _found(self) -> LogIs:
-        try:
-            return self._remote.find(self._options.pattern)
-        except NotRetained as error:
-            problem = f"{error.problem}; the option volatile=true reads topics as they are, at most once"
-            raise NotRetained(error.log, problem) from None
 
     def _require_kept(self, position: int, first: int, pattern: str) -> None:
         if position >= first:

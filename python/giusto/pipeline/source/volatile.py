@@ -20,6 +20,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 
 from giusto.client import Bus, Subscription, connect
 from giusto.errors import Closed, InvalidInput, TimedOut
+from giusto.pipeline.source.inaline import in_a_line
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.rows import for_spark
 from giusto.pipeline.source.stream import default_limit
@@ -125,6 +126,7 @@ class CarriedPartition(InputPartition):
     body: bytes
 
 
+@in_a_line
 class VolatileStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads what comes while it runs."""
 

@@ -23,6 +23,7 @@ from pyspark.sql.datasource import (
 )
 
 from giusto.errors import InvalidInput
+from giusto.pipeline.source.inaline import in_a_line
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.outgoing import Layout, parts
 from giusto.pipeline.source.remote import Remote
@@ -62,6 +63,7 @@ def owner_of(query: str) -> str:
     return sha256(query.encode()).hexdigest()[:OWNER]
 
 
+@in_a_line
 class TopicWriter(DataSourceArrowWriter):
     """Publishes the rows of a batch, all of them or none."""
 
@@ -81,6 +83,7 @@ class TopicWriter(DataSourceArrowWriter):
         Remote(self._options).abort(ids_of(messages))
 
 
+@in_a_line
 class TopicStreamWriter(DataSourceStreamArrowWriter):
     """Publishes the rows of each epoch once."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from giusto.errors import GiustoError, NotRetained
 from giusto.pipeline.judging import audited
-from giusto.pipeline.manifests import dropped
+from giusto.pipeline.manifests import told
 from giusto.pipeline.output import STREAM, VERDICT, Output
 from giusto.pipeline.progress import Progress, Watch
 from giusto.pipeline.streaming.batches import FILE, Batches
@@ -216,7 +216,7 @@ class Stream:
         return audited(
             self.out,
             counts,
-            dropped=dropped(self.records),
+            **told(self.records),
             state_bytes=batches.intake.bytes(batches.state.files),
             started=self.started.isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - self.started_s, 3),

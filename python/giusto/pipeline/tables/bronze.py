@@ -49,7 +49,7 @@ REASON = "reason"
 FACTS = (
     "run string, node string, at_ns long, wall_offset_ns long, input string, output string, "
     "fragment_bytes long, topic string, weight double, topic_share double, guarded boolean, "
-    "client string, client_share double, flow_share double"
+    "bound_ns long, client string, client_share double, flow_share double"
 )
 
 
@@ -229,7 +229,8 @@ def fact_rows(file: Path) -> list[tuple[Any, ...]]:
 def topic_rows(topic: dict[str, Any]) -> list[tuple[Any, ...]]:
     """A topic with each of its clients; itself alone if it has none."""
     is_guarded = topic["guarded"] if isinstance(topic.get("guarded"), bool) else None
-    head = (text(topic.get("topic")), number(topic.get("weight")), number(topic.get("share")), is_guarded)
+    shares = (number(topic.get(name)) for name in ("weight", "share"))
+    head = (text(topic.get("topic")), *shares, is_guarded, instant(topic.get("bound_ns")))
     return [(*head, *client_row(client)) for client in topic.get("clients") or [{}]]
 
 

@@ -4,6 +4,9 @@ What is compared is what a subscription's own report compares: from when the pub
 the subscriber had it; until the broker sent it on, where no subscriber keeps records. A delivery that is
 later than its bound by no more than the clocks may be apart is uncertain, not a violation. What was dropped
 because it was too old misses its deadline like what came too late.
+
+`bound_ns` is what was promised. What the broker had proved for the topic, the largest of the run as far as
+its facts say, is `proved_ns`; `proved_ratio` is the longest delivery as a part of that.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 GROUP = ("run", "topic", "publisher", "subscriber", "subscription")
 SUMS = ("deliveries", "with_bound", "violations", "uncertain", "misses", "lost")
-MOST = ("largest_ns", "bound_ns", "deadline_ns", "largest_ratio")
+MOST = ("largest_ns", "bound_ns", "deadline_ns", "largest_ratio", "proved_ns")
 
 
 def is_violation() -> Column:
@@ -48,7 +51,7 @@ def partial(inputs: Inputs) -> DataFrame:
 
     latency, bound = fn.col("latency_ns"), fn.col("bound_ns")
     under = inputs.deliveries.filter(bound.isNotNull() | fn.col("deadline_ns").isNotNull())
-    return under.groupBy(*GROUP).agg(
+    found = under.groupBy(*GROUP).agg(
         fn.count("*").alias("deliveries"),
         fn.count("bound_ns").alias("with_bound"),
         fn.count_if(is_violation()).alias("violations"),
@@ -60,6 +63,23 @@ def partial(inputs: Inputs) -> DataFrame:
         fn.max("deadline_ns").alias("deadline_ns"),
         fn.max(fn.when(bound > 0, latency / bound)).alias("largest_ratio"),
     )
+    return with_proved(found, inputs.facts)
+
+
+def with_proved(found: DataFrame, facts: DataFrame | None) -> DataFrame:
+    """The largest bound that the facts know for the topic of each contract that has a promise."""
+    from pyspark.sql import functions as fn
+
+    if facts is None:
+        return found.withColumn("proved_ns", fn.lit(None).cast("long"))
+    known = (
+        facts.filter(fn.col("bound_ns").isNotNull())
+        .groupBy(fn.col("run").alias("of_run"), fn.col("topic").alias("of_topic"))
+        .agg(fn.max("bound_ns").alias("of_ns"))
+    )
+    is_same = fn.col("run").eqNullSafe(fn.col("of_run")) & (fn.col("topic") == fn.col("of_topic"))
+    proved = fn.when(fn.col("with_bound") > 0, fn.col("of_ns")).alias("proved_ns")
+    return found.join(fn.broadcast(known), is_same, "left").select(*found.columns, proved)
 
 
 def merge(partials: DataFrame) -> DataFrame:
@@ -78,7 +98,8 @@ def present(merged: DataFrame) -> DataFrame:
     verdict = fn.when(fn.col("violations") > 0, "violated").when(fn.col("uncertain") > 0, "uncertain")
     # A deadline promises nothing, so nothing can have held.
     verdict = verdict.when(fn.col("with_bound") > 0, "held").otherwise("no bound")
-    return merged.withColumn("verdict", verdict)
+    ratio = fn.col("largest_ns") / fn.nullif("proved_ns", fn.lit(0))
+    return merged.withColumn("proved_ratio", ratio).withColumn("verdict", verdict)
 
 
 TABLE = Table("contract_audit", partial, merge, present)

@@ -56,14 +56,14 @@ def present(merged: DataFrame) -> DataFrame:
     """Earning, what it could have been, and the part of deliveries that came in time."""
     from pyspark.sql import functions as fn
 
-    missed = fn.col("ideal") - fn.col("valid")
+    late_or_lost = fn.col("ideal") - fn.col("valid")
     price, penalty = (fn.coalesce(fn.col(name), fn.lit(0.0)) for name in TERMS)
     sums = merged.groupBy(*GROUP).agg(
         fn.sum("ideal").alias("ideal"),
         fn.sum("valid").alias("valid"),
-        fn.sum(missed).alias("missed"),
+        fn.sum(late_or_lost).alias("late_or_lost"),
         fn.sum(price * fn.col("valid")).alias("price_sum"),
-        fn.sum(penalty * missed).alias("penalty_sum"),
+        fn.sum(penalty * late_or_lost).alias("penalty_sum"),
         fn.sum(price * fn.col("ideal")).alias("ideal_earning"),
     )
     return sums.withColumn("earning", fn.col("price_sum") - fn.col("penalty_sum")).withColumn(
