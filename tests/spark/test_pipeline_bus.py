@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -102,6 +103,7 @@ def test_what_a_batch_learned_of_a_broker_goes_back_to_it(tmp_path: Path) -> Non
         done = CliRunner().invoke(app, words(found, tmp_path / "out", "--once"))
         assert done.exit_code == 0, done.output
         require_audited(json.loads(done.stdout), SENT)
+        assert re.search(r"published [1-9].* model.* says on \$giusto/model/verdict", done.stderr)
         said = found.verdict()
         assert said.decision == "applied", said.reason
         assert 1 < found.allowed <= BURST

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A folder of tables and what they come to."""
+    """A folder of tables and what they come to; how many models a batch published, if it should."""
 
     out: Path
     verdict: Verdict
+    published: int | None = None
 
     def table(self, name: str) -> pa.Table:
         """One table, whole, without Spark."""

@@ -8,6 +8,7 @@ print(done.verdict.violations, done.table("contract_audit").to_pandas())
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import logging
 import threading
@@ -69,9 +70,7 @@ def run(
         course = Once(source.path, source.out, origin, watch, source.fetching)
         files = course.gather(before)
         done = Result(source.out.path, course.run(started(master, settings, watch), files, before))
-    if publish is not None:
-        publish_models(publish, done)
-    return done
+    return done if publish is None else dataclasses.replace(done, published=publish_models(publish, done))
 
 
 def stream(
@@ -192,11 +191,11 @@ def require_address(url: str, field: str, *, must_answer: bool = False) -> None:
             raise
 
 
-def publish_models(url: str, done: Result) -> None:
-    """Tell a broker what was learned of links, flows and quanta."""
+def publish_models(url: str, done: Result) -> int:
+    """Tell a broker what was learned of links, flows and quanta; how many models that was."""
     from giusto.pipeline import models
 
-    models.publish(url, {name: done.table(name) for name in models.TABLES})
+    return len(models.publish(url, {name: done.table(name) for name in models.TABLES}))
 
 
 @dataclass(slots=True)

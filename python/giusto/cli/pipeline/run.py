@@ -177,11 +177,21 @@ def chosen(conf: list[str]) -> dict[str, str]:
     return found
 
 
+def published(models: int) -> str:
+    """What the broker was told, and where it says what it makes of it."""
+    from giusto.models import VERDICT
+
+    some = {0: "no model", 1: "1 model"}.get(models, f"{models:,} models")
+    return f"published {some}" + (f"; the broker says on {VERDICT} what becomes of it" if models else "")
+
+
 def tell(done: Result, *, as_json: bool) -> None:
     """What it came to."""
     from giusto.cli.pipeline.page import renewed
 
     page = renewed(done.out)
+    if done.published is not None:
+        say(published(done.published))
     if as_json:
         print(json.dumps({**done.verdict.to_dict(), "out": str(done.out)}, ensure_ascii=False))
         return
