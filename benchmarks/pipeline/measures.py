@@ -51,11 +51,14 @@ class Sparks:
 
     spark: SparkSession
     inputs: dict[str, DataFrame] = field(default_factory=dict)
+    rows: int = 0
 
     def records(self, paths: list[Path]) -> None:
         """Where the records are; all of them are hops, unless told."""
-        found = bronze.raw(self.spark, Inspector().inspect(paths).good)
+        files = Inspector().inspect(paths).good
+        found = bronze.raw(self.spark, files)
         self.inputs |= {"records": found, "hops": found}
+        self.rows = sum(file.rows for file in files)
 
     def input(self, name: str, folder: Path) -> None:
         """Where the deliveries are, or the hops."""
@@ -65,7 +68,7 @@ class Sparks:
         """Make a table."""
         shutil.rmtree(path, ignore_errors=True)
         if name in SILVER:
-            silver(self.inputs["records"]).deliveries.write.parquet(str(path))
+            silver(self.inputs["records"], self.rows).deliveries.write.parquet(str(path))
             return
         table = next(each for each in TABLES if each.name == name)
         inputs = Inputs(self.inputs["deliveries"], self.inputs["hops"])

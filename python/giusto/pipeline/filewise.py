@@ -1,0 +1,213 @@
+"""Which rows of record files are all there is of their deliveries; those are written without passing Spark.
+
+Tasks of Spark read files by themselves. The first time each row gets a tag, and the tags are counted here.
+The second time rows whose delivery has no other are written as deliveries; the others are put aside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from giusto.pipeline.tables.repeated import (
+    HASH,
+    MOST_FETCHED,
+    MOST_REPEATED,
+    TAG,
+    are_pairs_few,
+    pairs_of,
+    tangled_of,
+    weighed,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+
+    from giusto.pipeline.tables.columns import Columns, Slices
+    from giusto.pipeline.tables.files import RecordFile
+
+    Hashes = NDArray[np.int64]
+
+ROWS_AT_ONCE = 1 << 18
+# So many tasks for each core: one that is done early takes another.
+TASKS = 4
+WRITTEN = "rows long"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a file that is read at once: the `nth` of all."""
+
+    nth: int
+    path: str
+    group: int
+    wall_offset_ns: int | None
+
+
+def pieces_of(files: Iterable[RecordFile]) -> list[Piece]:
+    """All stretches of some files."""
+    import pyarrow.parquet as pq
+
+    from giusto.pipeline.tables.bronze import about
+
+    found = (
+        (str(file.path), group, about(file.wall_offset_ns))
+        for file in files
+        for group in range(pq.read_metadata(file.path).num_row_groups)
+    )
+    return [Piece(nth, *each) for nth, each in enumerate(found)]
+
+
+def pairs_among(spark: SparkSession, pieces: list[Piece], slices: Slices | None, most: int) -> Hashes | None:
+    """Hashes of deliveries of which there are two rows; nothing if there may be more of some, or many."""
+    if not pieces or most > MOST_FETCHED:
+        return None
+
+    def tag(some: Iterator[Piece]) -> Iterator[pa.RecordBatch]:
+        return (tags for piece in some for tags in tagged(piece, slices))
+
+    found = weighed(spread(spark, pieces, tag, f"{TAG} long").toArrow()[TAG].to_numpy())
+    if found.num_rows > MOST_REPEATED or tangled_of(found).num_rows or not are_pairs_few(found):
+        return None
+    hashes: Hashes = pairs_of(found)[HASH].to_numpy()
+    return hashes
+
+
+def write_passing(
+    spark: SparkSession, pieces: list[Piece], slices: Slices | None, pairs: Hashes, folder: Path, aside: Path
+) -> None:
+    """Write deliveries of one row each into a folder, and rows of others into another one."""
+
+    def write(some: Iterator[Piece]) -> Iterator[pa.RecordBatch]:
+        return written(some, slices, pairs, folder, aside)
+
+    for place in (folder, aside):
+        place.mkdir(parents=True)
+    spread(spark, pieces, write, WRITTEN).collect()
+
+
+def spread(
+    spark: SparkSession, pieces: list[Piece], do: Callable[[Iterator[Piece]], Iterator[Any]], schema: str
+) -> DataFrame:
+    """Do something with all pieces, several in each task."""
+    tasks = min(len(pieces), TASKS * spark.sparkContext.defaultParallelism)
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return do(pieces[number] for batch in batches for number in batch.column(0).to_pylist())
+
+    return spark.range(0, len(pieces), 1, tasks).mapInArrow(task, schema)
+
+
+def read(piece: Piece, slices: Slices | None, names: Iterable[str]) -> Iterator[Columns]:
+    """The rows of a piece that are of some slices."""
+    import pyarrow.parquet as pq
+
+    from giusto.pipeline.tables.columns import columns_of, is_in, taken
+    from giusto.pipeline.tables.files import COLUMNS
+
+    texts = [name for name in names if COLUMNS[name] == "string"]
+    with pq.ParquetFile(piece.path, read_dictionary=texts) as file:
+        wanted = [name for name in names if name in file.schema_arrow.names]
+        for batch in file.iter_batches(ROWS_AT_ONCE, [piece.group], wanted, use_threads=False):
+            columns = columns_of(batch, names)
+            yield taken(columns, is_in(columns, slices))
+
+
+def tagged(piece: Piece, slices: Slices | None) -> Iterator[pa.RecordBatch]:
+    """A tag for each row."""
+    import pyarrow as pa
+
+    from giusto.pipeline.tables.tags import READ, tags_of
+
+    for columns in read(piece, slices, READ):
+        yield pa.RecordBatch.from_arrays([pa.array(tags_of(columns))], [TAG])
+
+
+def written(
+    some: Iterator[Piece], slices: Slices | None, pairs: Hashes, folder: Path, aside: Path
+) -> Iterator[pa.RecordBatch]:
+    """One file in each folder for all these pieces, under names that a task has also when it is repeated."""
+    import pyarrow as pa
+
+    from giusto.pipeline.tables.columns import taken
+    from giusto.pipeline.tables.files import COLUMNS
+    from giusto.pipeline.tables.passing import deliveries_of, is_copied
+    from giusto.pipeline.tables.tags import has_one_of, tags_of
+
+    rows = 0
+    with ExitStack() as stack:
+        passing, others = (stack.enter_context(Written(place)) for place in (folder, aside))
+        for piece in some:
+            for columns in read(piece, slices, COLUMNS):
+                is_other = has_one_of(tags_of(columns), pairs)
+                others.add(piece, as_records(taken(columns, is_other), piece.wall_offset_ns))
+                alone = taken(columns, ~is_other & ~is_copied(columns))
+                passing.add(piece, deliveries_of(alone, piece.wall_offset_ns))
+                rows += len(is_other)
+    yield pa.RecordBatch.from_arrays([pa.array([rows])], ["rows"])
+
+
+def as_records(columns: Columns, wall_offset_ns: int | None) -> pa.Table:
+    """Rows as they were read, with the offset of the wall clock."""
+    import pyarrow as pa
+
+    from giusto.pipeline.tables.bronze import WALL
+
+    offset = pa.repeat(pa.scalar(wall_offset_ns, pa.int64()), len(columns["run"]))
+    return pa.table({**columns, WALL: offset})
+
+
+class Written:
+    """A Parquet file that a task writes, which is there when it is whole; none without rows."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = ""
+        self.writer: Any = None
+
+    def __enter__(self) -> Written:
+        return self
+
+    def add(self, piece: Piece, rows: pa.Table) -> None:
+        """Some more rows; the first piece gives the file its name."""
+        if not rows.num_rows:
+            return
+        if self.writer is None:
+            self.begin(piece, rows.schema)
+        self.writer.write_table(rows)
+
+    def begin(self, piece: Piece, schema: pa.Schema) -> None:
+        """Open the file."""
+        import pyarrow.parquet as pq
+
+        from giusto.pipeline.volume import UNLIKE
+
+        self.name = f"part-{piece.nth:06}.parquet"
+        self.writer = pq.ParquetWriter(
+            self.hidden,
+            schema,
+            compression="lz4",
+            use_dictionary=[name for name in schema.names if name not in UNLIKE],
+            store_schema=False,  # names are texts, however they are kept here
+        )
+
+    @property
+    def hidden(self) -> Path:
+        """Where it is meanwhile: what another attempt writes is another file."""
+        return self.folder / f".{self.name}.{os.getpid()}"
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        if self.writer is None:
+            return
+        self.writer.close()
+        if failure is None:
+            self.hidden.replace(self.folder / self.name)
+        else:
+            self.hidden.unlink(missing_ok=True)
