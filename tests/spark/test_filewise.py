@@ -14,7 +14,7 @@ from pyspark.testing import assertSchemaEqual
 from tests.spark.records import at_subscriber, plain, random_rows, seen, table, write
 
 from giusto.pipeline.delivering import Delivered, Rows, delivered
-from giusto.pipeline.filewise import pairs_among, pieces_of
+from giusto.pipeline.filewise import pairs_among, stretches_of
 from giusto.pipeline.streaming.settling import slices_of
 from giusto.pipeline.tables import bronze, repeated
 from giusto.pipeline.tables.files import Inspector
@@ -44,7 +44,7 @@ class Records:
 
     def is_written_filewise(self) -> bool:
         rows = self.rows()
-        return pairs_among(self.spark, pieces_of(rows.files), rows.slices, rows.most) is not None
+        return pairs_among(self.spark, stretches_of(rows.files), rows.slices, rows.most) is not None
 
     def by(self, name: str, rows: Rows) -> Delivered:
         (self.place / name).mkdir()

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.filewise import Piece, pairs_among, pieces_of, write_passing
+from giusto.pipeline.filewise import Stretch, pairs_among, stretches_of, write_passing
 from giusto.pipeline.linking import literal
 from giusto.pipeline.output import remove
 from giusto.pipeline.tables import bronze
@@ -85,20 +85,20 @@ def delivered(work: Work, rows: Rows, folder: Path) -> Delivered:
 
 def way_of(work: Work, rows: Rows) -> Way:
     """File by file, if nearly all deliveries are of one row each; else in Spark."""
-    pieces = pieces_of(rows.files)
-    pairs = work.do(lambda: pairs_among(work.spark, pieces, rows.slices, rows.most))
+    stretches = stretches_of(rows.files)
+    pairs = work.do(lambda: pairs_among(work.spark, stretches, rows.slices, rows.most))
     if pairs is not None:
-        return Way(partial(write_filewise, work, rows, pieces, pairs), rows.frame, none_of(rows.frame))
+        return Way(partial(write_filewise, work, rows, stretches, pairs), rows.frame, none_of(rows.frame))
     found = work.do(lambda: silver(rows.frame, rows.most))
     return Way(partial(work.write, found.deliveries), found.hops, found.duplicates)
 
 
-def write_filewise(work: Work, rows: Rows, pieces: list[Piece], pairs: Hashes, folder: Path) -> None:
+def write_filewise(work: Work, rows: Rows, stretches: list[Stretch], pairs: Hashes, folder: Path) -> None:
     """Those of one row each, then those of two."""
     aside = folder.with_name(ASIDE)
     for place in (folder, aside):
         remove(place)
-    work.do(lambda: write_passing(work.spark, pieces, rows.slices, pairs, folder, aside))
+    work.do(lambda: write_passing(work.spark, stretches, rows.slices, pairs, folder, aside))
     if len(pairs) or not any(folder.glob("*.parquet")):  # without any rows there is a file still
         schema = bronze.schema().add(bronze.WALL, "long")
         two = work.spark.read.schema(schema).parquet(literal(aside)).filter(~is_copy())

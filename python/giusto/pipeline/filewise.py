@@ -42,7 +42,7 @@ WRITTEN = "rows long"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Stretch:
     """A stretch of a file that is read at once: the `nth` of all."""
 
     nth: int
@@ -51,7 +51,7 @@ class Piece:
     wall_offset_ns: int | None
 
 
-def pieces_of(files: Iterable[RecordFile]) -> list[Piece]:
+def stretches_of(files: Iterable[RecordFile]) -> list[Stretch]:
     """All stretches of some files."""
     import pyarrow.parquet as pq
 
@@ -62,18 +62,20 @@ def pieces_of(files: Iterable[RecordFile]) -> list[Piece]:
         for file in files
         for group in range(pq.read_metadata(file.path).num_row_groups)
     )
-    return [Piece(nth, *each) for nth, each in enumerate(found)]
+    return [Stretch(nth, *each) for nth, each in enumerate(found)]
 
 
-def pairs_among(spark: SparkSession, pieces: list[Piece], slices: Slices | None, most: int) -> Hashes | None:
+def pairs_among(
+    spark: SparkSession, stretches: list[Stretch], slices: Slices | None, most: int
+) -> Hashes | None:
     """Hashes of deliveries of which there are two rows; nothing if there may be more of some, or many."""
-    if not pieces or most > MOST_FETCHED:
+    if not stretches or most > MOST_FETCHED:
         return None
 
-    def tag(some: Iterator[Piece]) -> Iterator[pa.RecordBatch]:
-        return (tags for piece in some for tags in tagged(piece, slices))
+    def tag(some: Iterator[Stretch]) -> Iterator[pa.RecordBatch]:
+        return (tags for stretch in some for tags in tagged(stretch, slices))
 
-    found = weighed(spread(spark, pieces, tag, f"{TAG} long").toArrow()[TAG].to_numpy())
+    found = weighed(spread(spark, stretches, tag, f"{TAG} long").toArrow()[TAG].to_numpy())
     if found.num_rows > MOST_REPEATED or tangled_of(found).num_rows or not are_pairs_few(found):
         return None
     hashes: Hashes = pairs_of(found)[HASH].to_numpy()
@@ -81,75 +83,85 @@ def pairs_among(spark: SparkSession, pieces: list[Piece], slices: Slices | None,
 
 
 def write_passing(
-    spark: SparkSession, pieces: list[Piece], slices: Slices | None, pairs: Hashes, folder: Path, aside: Path
+    spark: SparkSession,
+    stretches: list[Stretch],
+    slices: Slices | None,
+    pairs: Hashes,
+    folder: Path,
+    aside: Path,
 ) -> None:
     """Write deliveries of one row each into a folder, and rows of others into another one."""
 
-    def write(some: Iterator[Piece]) -> Iterator[pa.RecordBatch]:
+    def write(some: Iterator[Stretch]) -> Iterator[pa.RecordBatch]:
         return written(some, slices, pairs, folder, aside)
 
     for place in (folder, aside):
         place.mkdir(parents=True)
-    spread(spark, pieces, write, WRITTEN).collect()
+    spread(spark, stretches, write, WRITTEN).collect()
 
 
 def spread(
-    spark: SparkSession, pieces: list[Piece], do: Callable[[Iterator[Piece]], Iterator[Any]], schema: str
+    spark: SparkSession,
+    stretches: list[Stretch],
+    do: Callable[[Iterator[Stretch]], Iterator[Any]],
+    schema: str,
 ) -> DataFrame:
-    """Do something with all pieces, several in each task."""
-    tasks = min(len(pieces), TASKS * spark.sparkContext.defaultParallelism)
+    """Do something with all stretches, several in each task."""
+    tasks = min(len(stretches), TASKS * spark.sparkContext.defaultParallelism)
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return do(pieces[number] for batch in batches for number in batch.column(0).to_pylist())
+        return do(stretches[number] for batch in batches for number in batch.column(0).to_pylist())
 
-    return spark.range(0, len(pieces), 1, tasks).mapInArrow(task, schema)
+    return spark.range(0, len(stretches), 1, tasks).mapInArrow(task, schema)
 
 
-def read(piece: Piece, slices: Slices | None, names: Iterable[str]) -> Iterator[Columns]:
-    """The rows of a piece that are of some slices."""
+def read(stretch: Stretch, slices: Slices | None, names: Iterable[str]) -> Iterator[Columns]:
+    """The rows of a stretch that are of some slices."""
     import pyarrow.parquet as pq
 
     from giusto.pipeline.tables.columns import columns_of, is_in, taken
     from giusto.pipeline.tables.files import COLUMNS
 
     texts = [name for name in names if COLUMNS[name] == "string"]
-    with pq.ParquetFile(piece.path, read_dictionary=texts) as file:
+    with pq.ParquetFile(stretch.path, read_dictionary=texts) as file:
         wanted = [name for name in names if name in file.schema_arrow.names]
-        for batch in file.iter_batches(ROWS_AT_ONCE, [piece.group], wanted, use_threads=False):
+        for batch in file.iter_batches(ROWS_AT_ONCE, [stretch.group], wanted, use_threads=False):
             columns = columns_of(batch, names)
             yield taken(columns, is_in(columns, slices))
 
 
-def tagged(piece: Piece, slices: Slices | None) -> Iterator[pa.RecordBatch]:
+def tagged(stretch: Stretch, slices: Slices | None) -> Iterator[pa.RecordBatch]:
     """A tag for each row."""
     import pyarrow as pa
 
     from giusto.pipeline.tables.tags import READ, tags_of
 
-    for columns in read(piece, slices, READ):
+    for columns in read(stretch, slices, READ):
         yield pa.RecordBatch.from_arrays([pa.array(tags_of(columns))], [TAG])
 
 
 def written(
-    some: Iterator[Piece], slices: Slices | None, pairs: Hashes, folder: Path, aside: Path
+    some: Iterator[Stretch], slices: Slices | None, pairs: Hashes, folder: Path, aside: Path
 ) -> Iterator[pa.RecordBatch]:
-    """One file in each folder for all these pieces, under names that a task has also when it is repeated."""
+    """One file in each folder for all of them, under a name that a task has also when it is repeated."""
     import pyarrow as pa
 
     from giusto.pipeline.tables.columns import taken
     from giusto.pipeline.tables.files import COLUMNS
-    from giusto.pipeline.tables.passing import deliveries_of, is_copied
+    from giusto.pipeline.tables.passing import deliveries_of, has_come, is_copied
     from giusto.pipeline.tables.tags import has_one_of, tags_of
 
     rows = 0
     with ExitStack() as stack:
         passing, others = (stack.enter_context(Written(place)) for place in (folder, aside))
-        for piece in some:
-            for columns in read(piece, slices, COLUMNS):
+        for stretch in some:
+            for columns in read(stretch, slices, COLUMNS):
                 is_other = has_one_of(tags_of(columns), pairs)
-                others.add(piece, as_records(taken(columns, is_other), piece.wall_offset_ns))
-                alone = taken(columns, ~is_other & ~is_copied(columns))
-                passing.add(piece, deliveries_of(alone, piece.wall_offset_ns))
+                others.add(stretch, as_records(taken(columns, is_other), stretch.wall_offset_ns))
+                is_alone, came = ~is_other & ~is_copied(columns), has_come(columns)
+                for add, wanted in ((passing.add, came), (passing.add_last, ~came)):
+                    alone = taken(columns, is_alone & wanted)
+                    add(stretch, deliveries_of(alone, stretch.wall_offset_ns))
                 rows += len(is_other)
     yield pa.RecordBatch.from_arrays([pa.array([rows])], ["rows"])
 
@@ -171,25 +183,43 @@ class Written:
         self.folder = folder
         self.name = ""
         self.writer: Any = None
+        self.last: list[tuple[Stretch, pa.Table]] = []
 
     def __enter__(self) -> Written:
         return self
 
-    def add(self, piece: Piece, rows: pa.Table) -> None:
-        """Some more rows; the first piece gives the file its name."""
+    def add(self, stretch: Stretch, rows: pa.Table) -> None:
+        """Some more rows; the first stretch gives the file its name."""
         if not rows.num_rows:
             return
         if self.writer is None:
-            self.begin(piece, rows.schema)
+            self.begin(stretch, rows.schema)
         self.writer.write_table(rows)
 
-    def begin(self, piece: Piece, schema: pa.Schema) -> None:
+    def add_last(self, stretch: Stretch, rows: pa.Table) -> None:
+        """Rows that are written behind the others: who looks for such rows need not read those."""
+        if not rows.num_rows:
+            return
+        self.last.append((stretch, rows))
+        if sum(rows.num_rows for _, rows in self.last) >= ROWS_AT_ONCE:
+            self.end()
+
+    def end(self) -> None:
+        """Write what was kept for the end."""
+        import pyarrow as pa
+
+        if self.last:
+            rows = pa.concat_tables([rows for _, rows in self.last])
+            self.add(self.last[0][0], rows.unify_dictionaries().combine_chunks())
+        self.last = []
+
+    def begin(self, stretch: Stretch, schema: pa.Schema) -> None:
         """Open the file."""
         import pyarrow.parquet as pq
 
         from giusto.pipeline.volume import UNLIKE
 
-        self.name = f"part-{piece.nth:06}.parquet"
+        self.name = f"part-{stretch.nth:06}.parquet"
         self.writer = pq.ParquetWriter(
             self.hidden,
             schema,
@@ -204,6 +234,8 @@ class Written:
         return self.folder / f".{self.name}.{os.getpid()}"
 
     def __exit__(self, failure: object, *_: object) -> None:
+        if failure is None:
+            self.end()
         if self.writer is None:
             return
         self.writer.close()

@@ -38,6 +38,11 @@ def is_copied(columns: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return ~is_known(columns["subscriber"]) & is_named(columns["outcome"], CAME[0])
 
 
+def has_come(columns: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether somebody got it."""
+    return is_named(columns["outcome"], CAME[0]) | is_named(columns["outcome"], CAME[1])
+
+
 def deliveries_of(columns: Columns, wall_offset_ns: int | None) -> pa.Table:
     """Rows as deliveries."""
     by_subscriber = pa.array(is_seen_by_subscriber(columns))
@@ -55,9 +60,8 @@ def deliveries_of(columns: Columns, wall_offset_ns: int | None) -> pa.Table:
 def told(found: Columns, wall_offset_ns: int | None) -> pa.Table:
     """Deliveries with how long they took, and where the time went."""
     sent, egress, error = found["t_sent_ns"], found["t_egress_ns"], found["clock_error_ns"]
-    has_come = is_named(found["outcome"], CAME[0]) | is_named(found["outcome"], CAME[1])
     last_seen = pc.coalesce(found["t_received_ns"], egress)
-    latency = unless(pa.array(~has_come), pc.subtract(last_seen, sent))
+    latency = unless(pa.array(~has_come(found)), pc.subtract(last_seen, sent))
     before = pc.subtract(pc.coalesce(egress, found["t_selected_ns"], found["t_ingress_ns"]), sent)
     inside = pc.add(pc.fill_null(found["queue_ns"], 0), pc.fill_null(found["egress_ns"], 0))
     is_late = pc.fill_null(pc.greater(latency, found["deadline_ns"]), False)
