@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.int64]
 
 ROWS_AT_ONCE = 1 << 18
+# Fewer are not written by themselves: files of a quiet broker have some rows each.
+ENOUGH_ROWS = 1 << 16
 # So many tasks for each core: one that is done early takes another.
 TASKS = 4
 WRITTEN = "rows long"
@@ -159,9 +161,9 @@ def written(
                 is_other = has_one_of(tags_of(columns), pairs)
                 others.add(stretch, as_records(taken(columns, is_other), stretch.wall_offset_ns))
                 is_alone, came = ~is_other & ~is_copied(columns), has_come(columns)
-                for add, wanted in ((passing.add, came), (passing.add_last, ~came)):
-                    alone = taken(columns, is_alone & wanted)
-                    add(stretch, deliveries_of(alone, stretch.wall_offset_ns))
+                for is_wanted, last in ((came, False), (~came, True)):
+                    alone = taken(columns, is_alone & is_wanted)
+                    passing.add(stretch, deliveries_of(alone, stretch.wall_offset_ns), last=last)
                 rows += len(is_other)
     yield pa.RecordBatch.from_arrays([pa.array([rows])], ["rows"])
 
@@ -177,50 +179,48 @@ def as_records(columns: Columns, wall_offset_ns: int | None) -> pa.Table:
 
 
 class Written:
-    """A Parquet file that a task writes, which is there when it is whole; none without rows."""
+    """A Parquet file that a task writes, which is there when it is whole; none without rows.
+
+    Rows that are added as the `last` are in stretches of their own: who looks for others need not read them.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.name = ""
         self.writer: Any = None
-        self.last: list[tuple[Stretch, pa.Table]] = []
+        self.kept: dict[bool, list[pa.Table]] = {False: [], True: []}
 
     def __enter__(self) -> Written:
         return self
 
-    def add(self, stretch: Stretch, rows: pa.Table) -> None:
-        """Some more rows; the first stretch gives the file its name."""
+    def add(self, stretch: Stretch, rows: pa.Table, *, last: bool = False) -> None:
+        """Some more rows, written when there are enough; the first stretch gives the file its name."""
         if not rows.num_rows:
             return
-        if self.writer is None:
-            self.begin(stretch, rows.schema)
-        self.writer.write_table(rows)
+        self.name = self.name or f"part-{stretch.nth:06}.parquet"
+        self.kept[last].append(rows)
+        if sum(rows.num_rows for rows in self.kept[last]) >= ENOUGH_ROWS:
+            self.write(last)
 
-    def add_last(self, stretch: Stretch, rows: pa.Table) -> None:
-        """Rows that are written behind the others: who looks for such rows need not read those."""
-        if not rows.num_rows:
-            return
-        self.last.append((stretch, rows))
-        if sum(rows.num_rows for _, rows in self.last) >= ROWS_AT_ONCE:
-            self.end()
-
-    def end(self) -> None:
-        """Write what was kept for the end."""
+    def write(self, last: bool) -> None:
+        """Write what was kept, as one stretch."""
         import pyarrow as pa
 
-        if self.last:
-            rows = pa.concat_tables([rows for _, rows in self.last])
-            self.add(self.last[0][0], rows.unify_dictionaries().combine_chunks())
-        self.last = []
+        if not self.kept[last]:
+            return
+        rows = pa.concat_tables(self.kept[last]).unify_dictionaries().combine_chunks()
+        if self.writer is None:
+            self.writer = self.opened(rows.schema)
+        self.writer.write_table(rows)
+        self.kept[last] = []
 
-    def begin(self, stretch: Stretch, schema: pa.Schema) -> None:
-        """Open the file."""
+    def opened(self, schema: pa.Schema) -> Any:
+        """The file, which begins."""
         import pyarrow.parquet as pq
 
         from giusto.pipeline.volume import UNLIKE
 
-        self.name = f"part-{stretch.nth:06}.parquet"
-        self.writer = pq.ParquetWriter(
+        return pq.ParquetWriter(
             self.hidden,
             schema,
             compression="lz4",
@@ -235,7 +235,8 @@ class Written:
 
     def __exit__(self, failure: object, *_: object) -> None:
         if failure is None:
-            self.end()
+            for last in self.kept:
+                self.write(last)
         if self.writer is None:
             return
         self.writer.close()
