@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from benchmarks.pipeline import bear, duck
 
+from giusto.pipeline.delivering import Rows, way_of
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.files import Inspector
-from giusto.pipeline.tables.silver import silver
 from giusto.pipeline.tables.table import Inputs
+from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,11 +52,14 @@ class Sparks:
 
     spark: SparkSession
     inputs: dict[str, DataFrame] = field(default_factory=dict)
+    rows: Rows | None = None
 
     def records(self, paths: list[Path]) -> None:
         """Where the records are; all of them are hops, unless told."""
-        found = bronze.raw(self.spark, Inspector().inspect(paths).good)
+        files = Inspector().inspect(paths).good
+        found = bronze.raw(self.spark, files)
         self.inputs |= {"records": found, "hops": found}
+        self.rows = Rows(found, sum(file.rows for file in files), files)
 
     def input(self, name: str, folder: Path) -> None:
         """Where the deliveries are, or the hops."""
@@ -64,8 +68,8 @@ class Sparks:
     def write(self, name: str, path: Path) -> None:
         """Make a table."""
         shutil.rmtree(path, ignore_errors=True)
-        if name in SILVER:
-            silver(self.inputs["records"]).deliveries.write.parquet(str(path))
+        if name in SILVER and self.rows is not None:
+            way_of(Work(self.spark, path), self.rows).write(path)
             return
         table = next(each for each in TABLES if each.name == name)
         inputs = Inputs(self.inputs["deliveries"], self.inputs["hops"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from giusto.errors import InvalidInput, SparkFailed
 from giusto.pipeline.damage import CORRUPT, damage
-from giusto.pipeline.delivering import Delivered, delivered
+from giusto.pipeline.delivering import Delivered, Rows, delivered
 from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.linking import link_name, refer
 from giusto.pipeline.manifests import told
@@ -28,7 +28,7 @@ from giusto.pipeline.verdict import Counts, Verdict, summed
 from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from giusto.pipeline.fetching import Fetching
 
@@ -131,22 +131,22 @@ class Once:
         steps.next("records")
         rows, bad = self.good_rows(work, files)
         steps.next(DELIVERIES)
-        most = sum(file.rows for file in files.good)
-        done = delivered(work, rows, self.out.new(DELIVERIES), most)
+        done = delivered(work, rows, self.out.new(DELIVERIES))
         inputs = done.inputs(bronze.facts(work.spark, self.records), self.origin.window_ns)
         work.all(partial(self.write_table, work, table, inputs, steps) for table in TABLES)
         steps.next("verdict")
         return self.counts(work, files, bad, done)
 
-    def good_rows(self, work: Work, files: Inspected) -> tuple[DataFrame, dict[str, int]]:
+    def good_rows(self, work: Work, files: Inspected) -> tuple[Rows, dict[str, int]]:
         """Rows against which there is no reason; the others are written, and counted by their reasons."""
-        rows = bronze.raw(work.spark, tuple(replace(file, path=self.link(file)) for file in files.good))
+        linked = tuple(replace(file, path=self.link(file)) for file in files.good)
+        rows, most = bronze.raw(work.spark, linked), sum(file.rows for file in linked)
         place = self.out.new(QUARANTINE)
         work.write(bronze.judged(rows).filter(f"{bronze.REASON} is not null"), place / "rows")
         write_files(place, files.bad)
         bad = counted_by(place / "rows", bronze.REASON)
         # Asking nothing of each row again lets every table read its own columns alone.
-        return (bronze.sifted(rows).rows if bad else rows), bad
+        return (Rows(bronze.sifted(rows).rows, most) if bad else Rows(rows, most, linked)), bad
 
     def write_table(self, work: Work, table: Table, inputs: Inputs, steps: Steps) -> None:
         """One table, in one file: what people read is small."""

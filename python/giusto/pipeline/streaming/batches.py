@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.delivering import Rows
 from giusto.pipeline.linking import literal
 from giusto.pipeline.output import read_json, write_json
 from giusto.pipeline.streaming.facts import Facts
@@ -163,11 +164,10 @@ class Batches:
         if not made.settles:
             return made.state
         names = [name for name in {*before.files, *made.came} if self.has_some_of(name, made.settles)]
-        rows = slices_of(self.rows(names, made.is_mixed), made.settles)
-        most = sum(file.rows for file in self.intake.files(names))
+        rows = self.rows_of(names, made.is_mixed, made.settles)
         part = name_of(0, made.state.batch, self.token)
         used, duplicates = write_part(
-            self.work, rows, most, self.facts.frame(), self.window_ns, self.folder / PARTS / part
+            self.work, rows, self.facts.frame(), self.window_ns, self.folder / PARTS / part
         )
         return replace(
             made.state,
@@ -208,11 +208,17 @@ class Batches:
         self.state = state
         remove_forgotten(state, self.folder / PARTS)
 
-    def waiting(self) -> DataFrame:
+    def waiting(self) -> Rows:
         """Rows that are not settled."""
         # In the form in which rows are settled: so that Java has compiled the code for both.
         slices = {run: (self.state.settled.get(run, 0), NEVER) for run in self.state.waiting}
-        return slices_of(self.rows(self.state.files, bool(self.state.mixed)), slices)
+        return self.rows_of(self.state.files, bool(self.state.mixed), slices)
+
+    def rows_of(self, names: Iterable[str], is_mixed: bool, slices: Mapping[str, tuple[int, int]]) -> Rows:
+        """Good rows of some slices."""
+        files = self.intake.files(names)
+        frame, most = slices_of(self.rows(names, is_mixed), slices), sum(file.rows for file in files)
+        return Rows(frame, most) if is_mixed else Rows(frame, most, files, slices)
 
     def rows(self, names: Iterable[str], is_mixed: bool) -> DataFrame:
         """Good rows of files; where all are good, no table has to read more columns than it needs."""

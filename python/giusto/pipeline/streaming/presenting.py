@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.delivering import Delivered, delivered
+from giusto.pipeline.delivering import Delivered, Rows, delivered
 from giusto.pipeline.output import DELIVERIES, QUARANTINE, Output, remove, write_files
 from giusto.pipeline.streaming.intake import Intake
 from giusto.pipeline.streaming.parts import BAD, PARTS, gather
@@ -35,15 +35,14 @@ class Presentation:
     facts: DataFrame | None
     window_ns: int
 
-    def make(self, rows: DataFrame | None, intake: Intake) -> Counts:
+    def make(self, rows: Rows | None, intake: Intake) -> Counts:
         """Write all tables anew, of the parts and of `rows` that wait, and let them take their places.
 
         Without any part there have to be rows, if only an empty table of them. Without rows those that wait
         are counted as not yet read.
         """
         remove(self.out.new(WAITING))  # of the last time
-        most, place = self.state.pending_rows, self.out.new(WAITING)
-        waiting = None if rows is None else delivered(self.work, rows, place, most)
+        waiting = None if rows is None else delivered(self.work, rows, self.out.new(WAITING))
         self.work.all(partial(self.write_table, table, waiting) for table in TABLES)
         counts = self.counts(waiting, intake)
         self.gather_deliveries()

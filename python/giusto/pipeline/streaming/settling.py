@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.delivering import MESSAGES, delivered
+from giusto.pipeline.delivering import MESSAGES, Rows, delivered
 from giusto.pipeline.linking import literal
 from giusto.pipeline.output import DELIVERIES, remove, settle
 from giusto.pipeline.streaming.parts import gather
@@ -53,11 +53,11 @@ def run_of() -> Column:
 
 
 def write_part(
-    work: Work, rows: DataFrame, most: int, facts: DataFrame | None, window_ns: int, folder: Path
+    work: Work, rows: Rows, facts: DataFrame | None, window_ns: int, folder: Path
 ) -> tuple[int, int]:
-    """Write a part, of `most` rows or fewer; tells how many were used, and how many were duplicates."""
+    """Write a part; tells how many rows were used, and how many were duplicates."""
     with work.spending(f"settling {DELIVERIES}"):
-        done = delivered(work, rows, folder / DELIVERIES, most)
+        done = delivered(work, rows, folder / DELIVERIES)
     inputs = done.inputs(facts, window_ns)
     work.all(partial(write_partial, work, table, inputs, folder) for table in TABLES)
     with work.spending("settling counts"):

@@ -118,10 +118,13 @@ def by_offset(files: tuple[RecordFile, ...]) -> dict[int | None, list[str]]:
     """
     found: dict[int | None, list[str]] = {}
     for file in files:
-        offset_ns = file.wall_offset_ns
-        about_ns = None if offset_ns is None else round(offset_ns / NEAR_NS) * NEAR_NS
-        found.setdefault(about_ns, []).append(literal(file.path))
+        found.setdefault(about(file.wall_offset_ns), []).append(literal(file.path))
     return found
+
+
+def about(offset_ns: int | None) -> int | None:
+    """An offset of the wall clock, rounded."""
+    return None if offset_ns is None else round(offset_ns / NEAR_NS) * NEAR_NS
 
 
 def empty(spark: SparkSession) -> DataFrame:
