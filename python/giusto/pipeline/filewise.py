@@ -150,7 +150,7 @@ def written(
 
     from giusto.pipeline.tables.columns import taken
     from giusto.pipeline.tables.files import COLUMNS
-    from giusto.pipeline.tables.passing import deliveries_of, has_come, is_copied
+    from giusto.pipeline.tables.passing import deliveries_of, is_copied
     from giusto.pipeline.tables.tags import has_one_of, tags_of
 
     rows = 0
@@ -160,10 +160,8 @@ def written(
             for columns in read(stretch, slices, COLUMNS):
                 is_other = has_one_of(tags_of(columns), pairs)
                 others.add(stretch, as_records(taken(columns, is_other), stretch.wall_offset_ns))
-                is_alone, came = ~is_other & ~is_copied(columns), has_come(columns)
-                for is_wanted, last in ((came, False), (~came, True)):
-                    alone = taken(columns, is_alone & is_wanted)
-                    passing.add(stretch, deliveries_of(alone, stretch.wall_offset_ns), last=last)
+                alone = taken(columns, ~is_other & ~is_copied(columns))
+                passing.add(stretch, deliveries_of(alone, stretch.wall_offset_ns))
                 rows += len(is_other)
     yield pa.RecordBatch.from_arrays([pa.array([rows])], ["rows"])
 
@@ -179,40 +177,37 @@ def as_records(columns: Columns, wall_offset_ns: int | None) -> pa.Table:
 
 
 class Written:
-    """A Parquet file that a task writes, which is there when it is whole; none without rows.
-
-    Rows that are added as the `last` are in stretches of their own: who looks for others need not read them.
-    """
+    """A Parquet file that a task writes, which is there when it is whole; none without rows."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.name = ""
         self.writer: Any = None
-        self.kept: dict[bool, list[pa.Table]] = {False: [], True: []}
+        self.kept: list[pa.Table] = []
 
     def __enter__(self) -> Written:
         return self
 
-    def add(self, stretch: Stretch, rows: pa.Table, *, last: bool = False) -> None:
+    def add(self, stretch: Stretch, rows: pa.Table) -> None:
         """Some more rows, written when there are enough; the first stretch gives the file its name."""
         if not rows.num_rows:
             return
         self.name = self.name or f"part-{stretch.nth:06}.parquet"
-        self.kept[last].append(rows)
-        if sum(rows.num_rows for rows in self.kept[last]) >= ENOUGH_ROWS:
-            self.write(last)
+        self.kept.append(rows)
+        if sum(rows.num_rows for rows in self.kept) >= ENOUGH_ROWS:
+            self.write()
 
-    def write(self, last: bool) -> None:
+    def write(self) -> None:
         """Write what was kept, as one stretch."""
         import pyarrow as pa
 
-        if not self.kept[last]:
+        if not self.kept:
             return
-        rows = pa.concat_tables(self.kept[last]).unify_dictionaries().combine_chunks()
+        rows = pa.concat_tables(self.kept).unify_dictionaries().combine_chunks()
         if self.writer is None:
             self.writer = self.opened(rows.schema)
         self.writer.write_table(rows)
-        self.kept[last] = []
+        self.kept = []
 
     def opened(self, schema: pa.Schema) -> Any:
         """The file, which begins."""
@@ -235,8 +230,7 @@ class Written:
 
     def __exit__(self, failure: object, *_: object) -> None:
         if failure is None:
-            for last in self.kept:
-                self.write(last)
+            self.write()
         if self.writer is None:
             return
         self.writer.close()

@@ -88,9 +88,9 @@ def unless(condition: pa.Array, values: Any) -> pa.Array:
 
 
 def renamed(outcomes: pa.Array, is_late: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Array:
-    """Outcomes, of which some are `late`; only those that there are have names."""
-    names = [*outcomes.dictionary.to_pylist(), LATE]
-    numbers = np.where(is_late, len(names) - 1, numbers_of(outcomes))
-    used = sorted({names[number] for number in np.flatnonzero(np.bincount(numbers, minlength=1)).tolist()})
-    places = np.array([used.index(name) if name in used else 0 for name in names], np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(places[numbers]), pa.array(used, NAMES.value_type))
+    """Outcomes, of which some are `late`."""
+    names = outcomes.dictionary.to_pylist()
+    if LATE not in names:
+        names.append(LATE)
+    numbers = np.where(is_late, names.index(LATE), numbers_of(outcomes)).astype(np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(names, NAMES.value_type))
