@@ -176,7 +176,7 @@ def defaults(master: str, folder: Path) -> dict[str, str]:
         # compiled anew, by Spark and then by Java, in every micro-batch.
         "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.files.maxPartitionBytes": "32m",
+        "spark.sql.files.maxPartitionBytes": "64m",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(min(8, max(2, os.cpu_count() or 2))),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
