@@ -50,6 +50,21 @@ def test_files_are_brought_once_and_not_again_when_they_are_known(broker: Broker
             fetching.close()
 
 
+def test_files_of_another_broker_give_way(broker: Broker, tmp_path: Path) -> None:
+    with Broker(BrokerConfig(listen=("tcp://127.0.0.1:0",))) as other:
+        for number, each in enumerate((broker, other)):
+            trace = tmp_path / str(number)
+            (trace / "records").mkdir(parents=True)
+            (trace / "records" / f"hub-{number}-00000001.parquet").write_bytes(b"x")
+            with Steward(each, also=[RecordFiles(trace)]):
+                fetching = Fetching(each.address, tmp_path / "out")
+                try:
+                    assert (fetching.bring(), fetching.bring()) == (1, 0)
+                    assert list(here(fetching)) == [f"hub-{number}-00000001.parquet"]
+                finally:
+                    fetching.close()
+
+
 def test_what_was_not_kept_and_what_records_do_not_say_come_too(broker: Broker, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     for folder, name in (("manifest", "hub-1.jsonl"), ("facts", "hub-1-00000001.json"), ("facts", ".half")):

@@ -60,7 +60,7 @@ def numbered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def in_several_forms(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
-    """Files that keep names as texts, once, or as long texts, in one stretch or in several."""
+    """Files that keep names as texts, once, or as differences, in one stretch or in several."""
     first, second, third = rows[::3], rows[1::3], rows[2::3]
     paths = [write(folder / "a.parquet", first, run="r", node="a", sequence=0, wall_offset_ns=MORNING_NS)]
     for name, kind, some in (
@@ -72,7 +72,14 @@ def in_several_forms(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
             if pa.types.is_string(field.type):
                 found = found.set_column(n, field.name, found.column(n).cast(kind))
         paths.append(folder / f"{name}.parquet")
-        pq.write_table(found, paths[-1], row_group_size=50)
+        texts = [field.name for field in found.schema if kind == field.type == pa.large_string()]
+        pq.write_table(
+            found,
+            paths[-1],
+            row_group_size=50,
+            use_dictionary=not texts,
+            column_encoding=dict.fromkeys(texts, "DELTA_BYTE_ARRAY") or None,
+        )
     return paths
 
 

@@ -6,6 +6,7 @@ import re
 
 CRASHED = "Python worker exited unexpectedly (crashed):"
 CAUSE = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
+TRACED = re.compile(r"^(?:.*: )?Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)", re.MULTILINE)
 # What Python prints beside the stack when it dies, and what the JVM adds.
 END = re.compile(r"^\tat |^Extension modules: |^Caused by: ", re.MULTILINE)
 LETTERS = 4_000
@@ -18,7 +19,8 @@ def cause_of(text: str) -> tuple[str, str]:
         told = END.split(after, maxsplit=1)[0].strip()
         line = told.partition("\n")[0] or "it was killed, or ended itself"
         return f"the worker process died: {line}", told[:LETTERS]
-    causes = CAUSE.findall(text)
+    told_by_jvm = [each for each in CAUSE.findall(text) if not each.startswith("Traceback ")]
+    causes = told_by_jvm or TRACED.findall(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     line = causes[-1] if causes else next(iter(lines), "an error without a text")
     return line[:300], text[:LETTERS]

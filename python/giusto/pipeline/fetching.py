@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from giusto.errors import Closed, NotRetained, TimedOut
-from giusto.pipeline.output import BUS, remove
+from giusto.pipeline.output import BUS, read_json, remove, write_json
 from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.remote import Remote, bus_of, forget
 from giusto.pipeline.tables.files import RECORDS
@@ -19,6 +19,7 @@ from giusto.retain import requests
 from giusto.trace.layout import FACTS, MANIFEST
 
 LIST = requests.RECORDS + "list"
+OWNER = "broker.json"
 
 
 class Fetching:
@@ -30,12 +31,13 @@ class Fetching:
         self._remote = Remote(self.options)
 
     def bring(self, known: Collection[str] = ()) -> int:
-        """Fetch the files that are not here and not `known`: how many."""
+        """Fetch the files that are not here and not `known`: how many. Those of another broker go."""
         place = self.folder / RECORDS
         place.mkdir(parents=True, exist_ok=True)
+        names = self.names()
+        self.own()
         here = {path.name for path in place.iterdir()} | set(known)
         brought = 0
-        names = self.names()
         self.bring_beside()
         for name in names:
             # A name, not a path: it is the broker's word.
@@ -45,10 +47,13 @@ class Fetching:
                     brought += 1
         return brought
 
-    def begin_anew(self) -> None:
-        """Remove the files of another broker, once this one answers."""
-        self.names()
-        remove(self.folder)
+    def own(self) -> None:
+        """See that there is nothing of another broker."""
+        mine, owner = {"url": self.options.url}, self.folder / OWNER
+        if read_json(owner) not in (None, mine):
+            remove(self.folder)
+        (self.folder / RECORDS).mkdir(parents=True, exist_ok=True)
+        write_json(owner, mine)
 
     def names(self) -> list[str]:
         """The files that the broker has."""

@@ -6,7 +6,8 @@ The second time rows whose delivery has no other are written as deliveries; the 
 
 from __future__ import annotations
 
-import os
+import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ ENOUGH_ROWS = 1 << 16
 # So many tasks for each core: one that is done early takes another.
 TASKS = 4
 WRITTEN = "rows long"
+DELTA = re.compile("DELTA_.*BYTE_ARRAY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,19 @@ def read(stretch: Stretch, slices: Slices | None, names: Iterable[str]) -> Itera
     from giusto.pipeline.tables.columns import columns_of, is_in, taken
     from giusto.pipeline.tables.files import COLUMNS
 
-    texts = [name for name in names if COLUMNS[name] == "string"]
-    with pq.ParquetFile(stretch.path, read_dictionary=texts) as file:
+    about = pq.read_metadata(stretch.path)
+    texts = [name for name in coded(about, stretch.group) if COLUMNS.get(name) == "string"]
+    with pq.ParquetFile(stretch.path, metadata=about, read_dictionary=texts) as file:
         wanted = [name for name in names if name in file.schema_arrow.names]
         for batch in file.iter_batches(ROWS_AT_ONCE, [stretch.group], wanted, use_threads=False):
             columns = columns_of(batch, names)
             yield taken(columns, is_in(columns, slices))
+
+
+def coded(about: Any, group: int) -> list[str]:
+    """Columns that Arrow can read with each name once: not where names are told by differences."""
+    columns = map(about.row_group(group).column, range(about.num_columns))
+    return [each.path_in_schema for each in columns if not any(DELTA.match(name) for name in each.encodings)]
 
 
 def tagged(stretch: Stretch, slices: Slices | None) -> Iterator[pa.RecordBatch]:
@@ -182,6 +191,7 @@ class Written:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.name = ""
+        self.token = secrets.token_hex(4)
         self.writer: Any = None
         self.kept: list[pa.Table] = []
 
@@ -226,7 +236,7 @@ class Written:
     @property
     def hidden(self) -> Path:
         """Where it is meanwhile: what another attempt writes is another file."""
-        return self.folder / f".{self.name}.{os.getpid()}"
+        return self.folder / f".{self.name}.{self.token}"
 
     def __exit__(self, failure: object, *_: object) -> None:
         if failure is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socketserver
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -63,7 +64,9 @@ def end_now() -> None:
     Whoever waits for Spark gets an exception, and can tidy up.
     """
     _ending.set()
-    logging.disable()  # Py4J would print every call that fails now
+    # Py4J would print every call that fails now, and PySpark every connection.
+    logging.disable()
+    setattr(socketserver.BaseServer, "handle_error", lambda *_: None)  # noqa: B010
     if _process is not None and _process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(_process.pid, signal.SIGTERM)

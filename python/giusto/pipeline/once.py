@@ -52,8 +52,6 @@ class Once:
         if self.watch is not None:
             self.watch(Progress(LOOKING))
         if self.fetching is not None:
-            if before is not None:
-                self.fetching.begin_anew()
             self.fetching.bring()
         files = self.held(Inspector().inspect(record_files(self.records)))
         problem = missing(files)

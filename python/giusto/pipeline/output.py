@@ -37,8 +37,8 @@ FILES = f"{QUARANTINE}/files.parquet"
 # So many of the files that were left out are named for people.
 NAMED = 3
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
-# What Spark leaves beside the files that it writes.
-LITTER = (".*.crc", "_SUCCESS")
+# What Spark, and tasks that were killed, leave beside the files that they write.
+LITTER = (".*.crc", "_SUCCESS", ".part-*")
 
 
 class Output:
@@ -85,7 +85,8 @@ class Output:
 
     def _leave(self, made: Iterable[Path]) -> None:
         """Remove what was made for tables that did not come."""
-        for folder in sorted((path for path in self.path.rglob("*") if path.is_dir()), reverse=True):
+        ours = [path for name in (BUS, STREAM) for path in (self.path / name, *(self.path / name).rglob("*"))]
+        for folder in sorted((path for path in ours if path.is_dir()), reverse=True):
             with suppress(OSError):
                 folder.rmdir()
         if {path.name for path in self.path.iterdir()} <= {MARK, LOCK}:

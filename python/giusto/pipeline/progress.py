@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-LOOKING, STARTING = "looking at the records", "starting Spark"
+LOOKING, STARTING, READING = "looking at the records", "starting Spark", "reading"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from giusto.errors import InvalidInput, Missing
 from giusto.pipeline.once import Once
 from giusto.pipeline.origin import BATCH, STREAM, Origin, replaced
 from giusto.pipeline.output import Output
-from giusto.pipeline.progress import STARTING, Progress, Watch
+from giusto.pipeline.progress import READING, STARTING, Progress, Watch
 from giusto.pipeline.result import Result
 from giusto.pipeline.session import require, session
 from giusto.pipeline.streaming.going_on import GoingOn
@@ -111,6 +111,8 @@ def stream(
         require(master)
         going_on.require(replace=replace)
         spark = started(master, settings, watch)
+        if watch is not None:
+            watch(Progress(READING))
         going_on.begin()
         course = Stream(
             spark,
@@ -175,7 +177,10 @@ def sourced(
         fetching = Fetching(bus, output.path)
         return Source(fetching.folder, output, fetching)
     path = existing(Path(records or "."))
-    return Source(path, Output(default_out(path) if out is None else out))
+    output = Output(default_out(path) if out is None else out)
+    if path.is_relative_to(output.path.resolve()):
+        raise InvalidInput("records", path, f"records outside of the folder of tables, {output.path}")
+    return Source(path, output)
 
 
 def require_address(url: str, field: str, *, must_answer: bool = False) -> None:
@@ -226,10 +231,10 @@ def started(
 
 
 def existing(records: Path) -> Path:
-    """Where the records are, in full: workers may have another working directory."""
+    """Where the records are, in full: workers may have another working directory, and links one place."""
     if not records.exists():
         raise InvalidInput("records", records, "a trace folder, a folder of Parquet files or one of them")
-    return records.absolute()
+    return records.resolve()
 
 
 def place(records: str | Path | None, out: str | Path | None) -> Path:

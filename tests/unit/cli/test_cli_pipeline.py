@@ -209,6 +209,22 @@ def test_nothing_does_not_replace_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_spark")
+def test_records_are_the_same_by_any_of_their_names_and_never_in_the_folder_of_tables(tmp_path: Path) -> None:
+    trace, out = tmp_path / "trace", tmp_path / "out"
+    trace.mkdir()
+    (tmp_path / "link").symlink_to(trace)
+    before = tables_of(out, mode="batch", records=str(trace), window_ns=1)
+    said = refused("--records", str(tmp_path / "link"), "--out", str(out))
+    assert "there is no file of them" in said  # not: the tables of something else
+    (out / "bus").mkdir()
+    said = refused("--records", str(out / "bus"), "--out", str(out), "--replace")
+    assert said == (
+        f"giusto: --records = {out / 'bus'}: expected records outside of the folder of tables, {out}\n"
+    )
+    assert contents(out) == before
+
+
+@pytest.mark.usefixtures("no_spark")
 def test_a_folder_that_cannot_be_used_is_refused_before_spark_starts(tmp_path: Path) -> None:
     trace, out = tmp_path / "trace", tmp_path / "out"
     trace.mkdir()

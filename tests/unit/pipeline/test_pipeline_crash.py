@@ -37,12 +37,28 @@ def test_a_worker_that_died_is_told_with_the_stack_of_its_python() -> None:
     assert "Extension modules" not in told
 
 
+WORKER = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "filewise.py", line 3, in read
+    open()
+    ~~~~^^
+KeyError: 'topic'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "filewise.py", line 5, in read
+OSError: no such column
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
         (KILLED, "the worker process died: it was killed, or ended itself"),
         (LOST, "Job 3 cancelled because SparkContext was shut down"),
         ("Connection refused", "Connection refused"),
+        (WORKER, "OSError: no such column"),
         ("", "an error without a text"),
     ],
 )

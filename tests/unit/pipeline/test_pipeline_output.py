@@ -189,6 +189,10 @@ def test_a_folder_that_was_made_for_nothing_is_removed_and_no_other(tmp_path: Pa
             (place / "bus" / "records").mkdir(parents=True)
             raise KeyboardInterrupt
         assert list(tmp_path.iterdir()) == []
+    (tmp_path / ".git" / "refs").mkdir(parents=True)
+    with suppress(KeyboardInterrupt), Output(tmp_path).writing():
+        raise KeyboardInterrupt
+    assert (tmp_path / ".git" / "refs").exists()
     with Output(tmp_path).writing():
         put(tmp_path / "bus" / "records", "hub-1.parquet", "brought over the bus")
     assert (tmp_path / "bus" / "records" / "hub-1.parquet").exists()

@@ -16,7 +16,7 @@ from giusto.errors import GiustoError, NotRetained
 from giusto.pipeline.judging import audited
 from giusto.pipeline.manifests import told
 from giusto.pipeline.output import STREAM, VERDICT, Output
-from giusto.pipeline.progress import Progress, Watch
+from giusto.pipeline.progress import READING, Progress, Watch
 from giusto.pipeline.streaming.batches import FILE, Batches
 from giusto.pipeline.streaming.going_on import CHECKPOINT, query_id
 from giusto.pipeline.streaming.intake import Intake
@@ -125,7 +125,7 @@ class Stream:
         self.require_alive(query)
         waits = "waiting" if self.let_in(batches) else "waiting for the broker"
         is_busy = batches.intake.unread or self.lock.locked()
-        self.tell(batches, batches.doing or ("reading" if is_busy else waits))
+        self.tell(batches, batches.doing or (READING if is_busy else waits))
         if not is_busy:
             with self.lock:
                 batches.tidy()
