@@ -76,7 +76,7 @@ def test_what_cannot_be_read_is_refused_by_load(source: Source) -> None:
     assert "option = startposition: expected an option of the source" in misspelt
     assert "did you mean startingPosition?" in misspelt
     wrong: list[tuple[dict[str, str], str]] = [
-        ({}, "InvalidInput: option topic = missing: expected a topic or pattern"),
+        ({}, "Missing: option topic is missing: expected a topic or pattern"),
         ({"topic": "ward/#", "partitions": "x"}, "option partitions = x: expected a whole number"),
         ({"topic": "ward/#", "query": "q"}, "option = query: expected an option of the source"),
         ({"topic": "ward/#", "url": NOBODY}, f"Unreachable: no broker at {NOBODY}"),
@@ -96,7 +96,7 @@ def test_what_cannot_be_written_is_refused_before_a_task_runs(source: Source) ->
     text = "'x' as payload"
     wrong: list[tuple[tuple[str, ...], dict[str, str], str]] = [
         ((text,), {"topic": "a/#"}, 'option topic = "a/#": expected a name without wildcards'),
-        ((text,), {}, "column topic = missing: expected a column topic, or the option topic"),
+        ((text,), {}, "column topic is missing: expected a column topic, or the option topic"),
         ((text, "'a' as topic"), {"topic": "b"}, "option topic = b: expected none beside a column topic"),
         (("id as payload",), {"topic": "b"}, "column payload = long: expected binary or string"),
         ((text, "'high' as priority"), {"topic": "b"}, "column priority = string: expected a whole number"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +23,7 @@ from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.files import BadFile, Inspected, Inspector, RecordFile, record_files
 from giusto.pipeline.tables.table import Inputs, Table
-from giusto.pipeline.verdict import Counts, Verdict, summed
+from giusto.pipeline.verdict import Counts, Verdict, by_reason, summed
 from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Once:
         """Make everything anew; nothing in `out` changes before all of it is there."""
         counts = self.made(Work(spark, self.out.path), files)
         if not counts.used and self.out.has_tables():
-            raise self.refusal(f"a record that can be used; left out {listed(counts.quarantined)}")
+            raise self.refusal(f"a record that can be used; left out {by_reason(counts.quarantined)}")
         self.out.keep(DELIVERIES, QUARANTINE, *(table.name for table in TABLES))
         self.out.claim(self.origin.to_dict())
         verdict = audited(
@@ -172,8 +171,3 @@ def missing(files: Inspected) -> str | None:
     if not files.bad:
         return "records; there is no file of them"
     return f"a file of records; left out {named(files.bad)}"
-
-
-def listed(counts: Mapping[str, int]) -> str:
-    """`4 order, 1 late`."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)

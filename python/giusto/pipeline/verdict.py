@@ -128,6 +128,11 @@ def largest(rows: Iterable[Mapping[str, Any]], name: str) -> float | None:
     return max((row[name] for row in rows if row[name] is not None), default=None)
 
 
+def by_reason(counts: Mapping[str, int]) -> str:
+    """`12 policed, 3 overflow`."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)
+
+
 def summed(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Counts of the same name added, by name."""
     sums: dict[str, int] = {}

@@ -40,7 +40,7 @@ def test_options_are_checked_and_named() -> None:
             parsed({"topic": "a", name: value})
     with pytest.raises(FilterSyntax):
         parsed({"filter": "x <"})
-    with pytest.raises(InvalidInput, match="option topic = missing"):
+    with pytest.raises(InvalidInput, match="option topic is missing"):
         _ = parsed({}).pattern
 
 

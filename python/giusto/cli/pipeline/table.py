@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giusto.pipeline.verdict import by_reason
 from giusto.report.basis import unread
 from giusto.report.verdict import headline, missed, nearest
 from giusto.report.wording import counted, were
@@ -22,7 +23,7 @@ def rows(verdict: Verdict) -> list[tuple[str, str]]:
         ("verdict", said(verdict)),
         ("contracts", contracts(verdict)),
         ("deliveries", f"{verdict.arrived:,} arrived, {sum(verdict.losses.values()):,} lost"),
-        ("lost", by_reason(verdict.losses)),
+        ("lost", by_reason(verdict.losses) or "nothing"),
         ("records", f"{verdict.records:,} read"),
         ("left out", left_out(verdict)),
     ]
@@ -55,16 +56,11 @@ def contracts(verdict: Verdict) -> str:
 def left_out(verdict: Verdict) -> str:
     """Duplicates and what is in quarantine."""
     parts = [counted(verdict.duplicates, "duplicate")] if verdict.duplicates else []
-    parts += [f"{count:,} {reason}" for reason, count in verdict.quarantined.items() if count]
+    parts += [by_reason(verdict.quarantined)] if any(verdict.quarantined.values()) else []
     files = sum(verdict.quarantined_files.values())
     if files:
         parts.append(f"{counted(files, 'file')} ({', '.join(sorted(verdict.quarantined_files))})")
     return ", ".join(parts) or "nothing"
-
-
-def by_reason(counts: dict[str, int]) -> str:
-    """`12 policed, 3 overflow`."""
-    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing"
 
 
 def drawn(verdict: Verdict) -> Table:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from giusto import _core
 from giusto.client.face import broker_address
 from giusto.contract import duration_ns
-from giusto.errors import InvalidInput
+from giusto.errors import InvalidInput, Missing
 
 EARLIEST, LATEST = "earliest", "latest"
 READING = (
@@ -57,7 +57,7 @@ class Options:
     def pattern(self) -> str:
         """The topics to read."""
         if self.topic is None:
-            raise InvalidInput("option topic", "missing", 'a topic or pattern: .option("topic", "ward/#")')
+            raise Missing("option topic", 'a topic or pattern: .option("topic", "ward/#")')
         return self.topic
 
 

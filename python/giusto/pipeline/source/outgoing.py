@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from giusto.errors import InvalidInput
+from giusto.errors import InvalidInput, Missing
 from giusto.retain import columns
 from giusto.retain.staged import require_priorities, require_sizes, require_topic, schema
 
@@ -44,13 +44,13 @@ def layout_of(schema: StructType, topic: str | None) -> Layout:
         if kind not in allowed:
             raise InvalidInput(f"column {name}", kind, said)
     if "payload" not in kinds:
-        raise InvalidInput("column payload", "missing", "a column payload: binary or string")
+        raise Missing("column payload", "a column payload: binary or string")
     return Layout(None if "topic" in kinds else topic, tuple(kinds))
 
 
 def _require_one_topic(is_column: bool, option: str | None) -> None:
     if not is_column and option is None:
-        raise InvalidInput("column topic", "missing", "a column topic, or the option topic")
+        raise Missing("column topic", "a column topic, or the option topic")
     if is_column and option is not None:
         raise InvalidInput("option topic", option, "none beside a column topic: drop one of them")
     if option is not None:

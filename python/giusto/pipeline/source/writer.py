@@ -22,7 +22,7 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from giusto.errors import InvalidInput
+from giusto.errors import Missing
 from giusto.pipeline.source.inaline import in_a_line
 from giusto.pipeline.source.options import Options
 from giusto.pipeline.source.outgoing import Layout, parts
@@ -113,10 +113,10 @@ def query_of(options: Options) -> str:
         return options.query
     problem = "a name that belongs to this checkpoint alone"
     if options.checkpoint is None:
-        raise InvalidInput("option query", "missing", f"{problem}, or the option checkpointLocation")
+        raise Missing("option query", f"{problem}, or the option checkpointLocation")
     url = urlsplit(options.checkpoint)
     path = Path(unquote(url.path) if url.scheme == "file" else options.checkpoint) / "metadata"
     try:
         return str(json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["id"])
     except (OSError, ValueError, KeyError, IndexError):
-        raise InvalidInput("option query", "missing", f"{problem}: {path} cannot be read here") from None
+        raise Missing("option query", f"{problem}: {path} cannot be read here") from None
