@@ -16,6 +16,8 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
+# Marks of tests that need more than the README asks for, and what goes untested without it.
+SAID_IF_SKIPPED = {"spark": "of the pipeline", "browser": "of the report in a browser"}
 
 # A shell starts what it runs in the background deaf to Ctrl-C, and all that this starts would be deaf too.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -101,12 +103,13 @@ def tell_skipped(terminalreporter: pytest.TerminalReporter) -> None:
     """A part that could not be tested here is said aloud: nobody reads the number of skipped tests."""
     # A module that is skipped as a whole has a report without keywords.
     reports = terminalreporter.stats.get("skipped", [])
-    skipped = [report for report in reports if "spark" in getattr(report, "keywords", ())]
-    if skipped:
-        why = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")
-        terminalreporter.write_line(
-            f"NOT TESTED: {len(skipped)} tests of the pipeline. {why}", red=True, bold=True
-        )
+    for mark, what in SAID_IF_SKIPPED.items():
+        skipped = [report for report in reports if mark in getattr(report, "keywords", ())]
+        if skipped:
+            why = str(skipped[0].longrepr[2]).removeprefix("Skipped: ")
+            terminalreporter.write_line(
+                f"NOT TESTED: {len(skipped)} tests {what}. {why}", red=True, bold=True
+            )
 
 
 @pytest.fixture(scope="session")

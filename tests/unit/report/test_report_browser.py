@@ -16,6 +16,11 @@ from giusto.report import write
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+# Without a window, and without a word to anybody on the network.
+ALONE = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
+    "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 WATCHDOG_S = 120
 PHONE = 375
 MEASURE = """
@@ -42,7 +47,12 @@ document.querySelector("iframe").addEventListener("load", (event) => {
 </script>
 """
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"no browser to look with: install one of {BROWSERS}")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        BROWSER is None, reason="There is no browser: install chromium (Debian: apt install chromium)"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +66,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def look(page: Path, profile: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """What the browser prints about a page."""
-    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-               "--enable-logging=stderr", "--hide-scrollbars", *options, page.as_uri()]  # fmt: skip
+    command = [str(BROWSER), *ALONE, f"--user-data-dir={profile}", *options, page.as_uri()]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=WATCHDOG_S)
 
 
