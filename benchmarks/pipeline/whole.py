@@ -2,15 +2,18 @@
 
 A stream sustains a rate if it reads, settles and presents all records in the time in which so many come at
 that rate. So it is measured from its start, over files that are all there, until the tables with the last of
-them are presented. It presents what is settled now and then, as it does while it is behind.
+them are presented. It presents what is settled now and then, as it does while it is behind. A second stream
+gets its files one by one, at a rate that it has to keep up with, and presents what waits, too.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +31,10 @@ STAGES = ("grouping", "settling", "bundling", "presenting")
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A run of the pipeline; of a stream also how long it took until all was read, and its largest state."""
+    """A run of the pipeline; of a stream also how long it took until all was read, and its largest state.
+
+    Of one that gets its files one by one also how many records had come and were not read, at most.
+    """
 
     title: str
     rows: int
@@ -38,6 +44,7 @@ class Whole:
     pending_bytes: int = 0
     processor_s: float | None = None
     spent_s: Mapping[str, float] = field(default_factory=dict)
+    unread_rows: int | None = None
 
     @property
     def idle_s(self) -> float:
@@ -83,16 +90,19 @@ class Looking:
     """Ends a stream when it has read everything, and sees how much it keeps and what it does."""
 
     rows: int
+    came: Callable[[], int]
     ended: threading.Event = field(default_factory=threading.Event)
     watch: Stopwatch = field(default_factory=Stopwatch)
     read_s: float | None = None
     pending_rows: int = 0
     pending_bytes: int = 0
+    unread_rows: int = 0
     spent_s: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, progress: Progress) -> None:
         self.pending_rows = max(self.pending_rows, progress.pending_rows)
         self.pending_bytes = max(self.pending_bytes, progress.pending_bytes)
+        self.unread_rows = max(self.unread_rows, self.came() - progress.rows)
         self.spent_s = progress.spent_s
         if progress.rows >= self.rows and self.read_s is None:
             self.read_s = self.watch.seconds
@@ -101,11 +111,48 @@ class Looking:
 
 def stream(records: Path, out: Path, rows: int) -> Whole:
     """A stream over files that are all there, from its start until their tables are presented."""
-    looking = Looking(rows)
+    return streamed("stream", records, out, Looking(rows, lambda: rows))
+
+
+def paced(records: Path, out: Path, files: Sequence[Path], file_rows: int, rate_hz: int) -> Whole:
+    """A stream whose files come one by one, from the first of them until the tables of all are presented."""
+    title = f"stream, {rate_hz:,} come in a second"
+    with coming(records, files, file_rows / rate_hz) as came:
+        looking = Looking(len(files) * file_rows, lambda: len(came) * file_rows)
+        found = streamed(title, records, out, looking)
+    return replace(found, unread_rows=looking.unread_rows)
+
+
+@contextmanager
+def coming(folder: Path, files: Sequence[Path], every_s: float) -> Iterator[Sequence[Path]]:
+    """Put files into a folder at their times, from now on; those that are there."""
+    there: list[Path] = []
+    is_over = threading.Event()
+
+    def put() -> None:
+        start_s = time.monotonic()
+        for number, path in enumerate(files):
+            if is_over.wait(max(0.0, start_s + number * every_s - time.monotonic())):
+                return
+            os.link(path, folder / "records" / path.name)
+            there.append(path)
+
+    (folder / "records").mkdir(parents=True)
+    thread = threading.Thread(target=put)
+    thread.start()
+    try:
+        yield there
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def streamed(title: str, records: Path, out: Path, looking: Looking) -> Whole:
+    """A stream until it has read what is looked for."""
     done = pipeline.stream(records, out, ended=looking.ended, watch=looking)
     found = Whole(
-        "stream",
-        rows,
+        title,
+        looking.rows,
         looking.watch.seconds,
         looking.read_s,
         looking.pending_rows,
@@ -113,7 +160,7 @@ def stream(records: Path, out: Path, rows: int) -> Whole:
         looking.watch.processor_s,
         looking.spent_s,
     )
-    require_all(done, rows)
+    require_all(done, looking.rows)
     return found
 
 
