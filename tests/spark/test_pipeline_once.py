@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -17,7 +19,7 @@ from giusto import pipeline
 from giusto.cli.app import app
 from giusto.cli.pipeline.quarantine import left_out
 from giusto.errors import SparkFailed
-from giusto.pipeline import once
+from giusto.pipeline import linking, once
 from giusto.pipeline.progress import LOOKING, STARTING, Progress
 from giusto.pipeline.result import result
 from giusto.pipeline.tables.catalog import TABLES
@@ -173,6 +175,10 @@ def test_a_file_that_is_damaged_removed_or_called_strangely_does_not_end_a_batch
     for number, name in enumerate(("ward:3 50%20.parquet", "removed.parquet", "damaged.parquet")):
         rows = [seen(n, ingress=n + 1, selected=n + 2, egress=n + 3, sequence=n) for n in range(100)]
         write(folder / "records" / name, rows, run=f"r{number}", node="hub", sequence=1)
+    strange, apart = folder / "records" / "ward:3 50%20.parquet", tmp_path / "apart.parquet"
+    strange.rename(apart)
+    strange.symlink_to(Path("..", "..", apart.name))
+    shutil.copy(apart, strange.with_name(os.fsdecode(b"\xfcbersicht.parquet")))
     # A page in the middle of the file is overwritten: its footer is as good as ever.
     damaged = folder / "records" / "damaged.parquet"
     whole = damaged.read_bytes()
@@ -184,7 +190,27 @@ def test_a_file_that_is_damaged_removed_or_called_strangely_does_not_end_a_batch
 
     done = pipeline.run(folder, watch=watch)
     assert (done.verdict.used, done.verdict.duplicates) == (100, 100)
-    assert done.verdict.quarantined == {"corrupt": 100}
+    assert done.verdict.quarantined == {"corrupt": 100, "unreadable": 0}
     assert done.frame("deliveries").count() == 100
     left_out = pq.read_table(done.out / "quarantine" / "files.parquet").to_pylist()
-    assert [(row["file"], row["reason"]) for row in left_out] == [("damaged.parquet", "corrupt")]
+    bad = {row["file"]: row["reason"] for row in left_out}
+    assert bad == {"damaged.parquet": "corrupt", "\\xfcbersicht.parquet": "unreadable"}
+
+
+def test_a_file_that_goes_while_it_is_read_elsewhere_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: str, target: Path) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(linking.os, "link", refuse)
+    for number, name in enumerate(("stays.parquet", "goes.parquet")):
+        rows = [seen(n, ingress=n + 1, selected=n + 2, egress=n + 3, sequence=n) for n in range(10)]
+        write(tmp_path / "records" / name, rows, run=f"r{number}", node="hub", sequence=1)
+
+    def watch(seen: Progress) -> None:
+        if seen.stage != LOOKING:
+            (tmp_path / "records" / "goes.parquet").unlink(missing_ok=True)
+
+    done = pipeline.run(tmp_path, tmp_path / "out", watch=watch)
+    assert (done.verdict.records, done.verdict.used, done.verdict.quarantined) == (10, 10, {})

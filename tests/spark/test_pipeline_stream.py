@@ -126,6 +126,10 @@ def test_a_stream_goes_on_only_with_what_it_was(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"query another, not of .*; remove .* to begin anew"):
         pipeline.stream(folder, out, ended=ended)
 
+    (out / "stream" / "query.json").unlink()
+    with pytest.raises(InvalidInput, match=r"a whole stream: stream has state.json and no query.json; name"):
+        pipeline.stream(folder, out, ended=ended)
+
     # If that is said, it begins anew; and so does a batch, of which no stream can go on.
     pipeline.stream(folder, out, ended=ended, window="1s", replace=True)
     assert kept_state(out)["batch"] == -1

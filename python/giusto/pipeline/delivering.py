@@ -85,7 +85,7 @@ def delivered(work: Work, rows: Rows, folder: Path) -> Delivered:
 
 def way_of(work: Work, rows: Rows) -> Way:
     """File by file, if nearly all deliveries are of one row each; else in Spark."""
-    stretches = stretches_of(rows.files)
+    stretches: list[Stretch] = work.do(lambda: stretches_of(rows.files))
     pairs = work.do(lambda: pairs_among(work.spark, stretches, rows.slices, rows.most))
     if pairs is not None:
         return Way(partial(write_filewise, work, rows, stretches, pairs), rows.frame, none_of(rows.frame))

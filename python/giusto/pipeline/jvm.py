@@ -77,7 +77,8 @@ def end_jvm() -> None:
     global _process
     from pyspark import SparkContext
 
-    gateway, process = SparkContext._gateway, _process
+    gateway = SparkContext._gateway
+    process = _process or getattr(gateway, "proc", None)  # somebody else may have started it
     SparkContext._gateway = SparkContext._jvm = _process = None
     if gateway is not None:
         with suppress(Exception):

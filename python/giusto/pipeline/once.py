@@ -17,7 +17,7 @@ from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.linking import link_name, refer
 from giusto.pipeline.manifests import told
 from giusto.pipeline.origin import Origin
-from giusto.pipeline.output import BUS, DELIVERIES, QUARANTINE, STREAM, Output, named, remove, write_files
+from giusto.pipeline.output import BUS, DELIVERIES, QUARANTINE, STREAM, Output, named, write_files
 from giusto.pipeline.progress import LOOKING, Progress, Steps, Watch
 from giusto.pipeline.tables import bronze
 from giusto.pipeline.tables.catalog import TABLES
@@ -27,7 +27,7 @@ from giusto.pipeline.verdict import Counts, Verdict, by_reason, summed
 from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from giusto.pipeline.fetching import Fetching
 
@@ -80,9 +80,9 @@ class Once:
     def clear(self, before: Origin) -> None:
         """Remove what tables needed that are not there any more."""
         if before.mode == STREAM:
-            remove(self.out.path / STREAM)
+            self.out.put_aside(STREAM)
         if self.fetching is None:
-            remove(self.out.path / BUS)
+            self.out.put_aside(BUS)
 
     def refusal(self, expected: str) -> InvalidInput:
         """Why there are no tables of these records."""
@@ -111,8 +111,9 @@ class Once:
             return self.tables(work, sound, self.steps(sound))
 
     def sound(self, files: Inspected) -> Inspected:
-        """Files that can be read to their ends; the others are bad."""
-        problems = [(file, damage(self.link(file))) for file in files.good]
+        """Files that can be read to their ends; the others are bad, or gone."""
+        there = [file for file in files.good if self.link(file).exists()]
+        problems = [(file, damage(self.link(file))) for file in there]
         corrupt = [BadFile(file.path, CORRUPT, why, file.rows) for file, why in problems if why is not None]
         return Inspected(
             tuple(file for file, why in problems if why is None),
@@ -137,7 +138,8 @@ class Once:
     def good_rows(self, work: Work, files: Inspected) -> tuple[Rows, dict[str, int]]:
         """Rows against which there is no reason; the others are written, and counted by their reasons."""
         linked = tuple(replace(file, path=self.link(file)) for file in files.good)
-        rows, most = bronze.raw(work.spark, linked), sum(file.rows for file in linked)
+        rows: DataFrame = work.do(lambda: bronze.raw(work.spark, linked))
+        most = sum(file.rows for file in linked)
         place = self.out.new(QUARANTINE)
         work.write(bronze.judged(rows).filter(f"{bronze.REASON} is not null"), place / "rows")
         write_files(place, files.bad)

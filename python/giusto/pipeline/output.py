@@ -85,6 +85,8 @@ class Output:
 
     def _leave(self, made: Iterable[Path]) -> None:
         """Remove what was made for tables that did not come."""
+        if not any((self.path / BUS).rglob("*.parquet")):
+            remove(self.path / BUS)
         ours = [path for name in (BUS, STREAM) for path in (self.path / name, *(self.path / name).rglob("*"))]
         for folder in sorted((path for path in ours if path.is_dir()), reverse=True):
             with suppress(OSError):
@@ -119,6 +121,13 @@ class Output:
         for name in names:
             sync((self.path / name).parent)
             remove(self.new(name))
+
+    def put_aside(self, *names: str) -> None:
+        """Let these go, each at once: who is killed while they are removed leaves nothing half."""
+        for name in names:
+            if (self.path / name).exists():
+                (self.path / name).rename(self.new(f"{name}.old"))
+            remove(self.new(f"{name}.old"))
 
     def keep_verdict(self, verdict: dict[str, Any]) -> None:
         """Say that all tables are there, and what they come to."""
@@ -190,7 +199,7 @@ def write_files(folder: Path, files: Iterable[BadFile]) -> None:
     import pyarrow.parquet as pq
 
     kinds = {"file": pa.string(), "reason": pa.string(), "detail": pa.string(), "rows": pa.int64()}
-    rows = [(each.path.name, each.reason, each.detail, each.rows) for each in files]
+    rows = [(each.name, each.reason, each.detail, each.rows) for each in files]
     columns = [[row[n] for row in rows] for n in range(len(kinds))]
     table = pa.table(
         [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)],
@@ -213,7 +222,7 @@ def read_files(out: Path) -> list[BadFile]:
 
 def named(files: Sequence[BadFile]) -> str:
     """The first few files that were left out, with what is wrong."""
-    shown = [f"{file.path.name} ({file.reason}: {file.detail.rstrip('.')})" for file in files[:NAMED]]
+    shown = [f"{file.name} ({file.reason}: {file.detail.rstrip('.')})" for file in files[:NAMED]]
     more = len(files) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def test_a_file_that_was_let_in_before_a_crash_but_not_written_down_is_let_in_on
 
 
 def test_files_on_another_file_system_are_copied(door: Intake, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(source: Path, target: Path) -> None:
+    def refuse(source: str, target: Path) -> None:
         raise OSError(18, "Invalid cross-device link")
 
     monkeypatch.setattr(linking.os, "link", refuse)
@@ -186,6 +187,40 @@ def test_files_with_strange_names_are_known_by_plain_ones(door: Intake) -> None:
     again = Intake(door.records, door.journal.parent)
     again.begin([], [])
     assert (again.take(), again.names) == (0, {strange.name})
+
+
+def test_a_file_with_a_long_name_is_known_again_after_a_crash(door: Intake) -> None:
+    path = write(door.records, 1, [5])
+    path.rename(path.with_name(30 * "病" + ".parquet"))
+    door.take()
+    door.journal.unlink()
+    again = Intake(door.records, door.journal.parent)
+    again.begin([], [])
+    assert (again.take(), again.unread_rows) == (0, 1)
+    assert inside(again) == again.unread == set(again.good)
+
+
+def test_a_name_that_is_no_text_keeps_only_its_own_file_out(door: Intake) -> None:
+    path = write(door.records, 1, [5])
+    nameless = path.with_name(os.fsdecode(b"\xfcbersicht.parquet"))
+    shutil.copy(path, nameless)
+    door.take()
+    assert inside(door) == {path.name}
+    (bad,) = door.bad.values()
+    assert (bad.name, bad.reason) == ("\\xfcbersicht.parquet", "unreadable")
+    again = Intake(door.records, door.journal.parent)
+    again.begin([], [])
+    assert (again.take(), again.bad) == (0, door.bad)
+
+
+def test_a_link_to_a_file_is_as_good_as_the_file(door: Intake, tmp_path: Path) -> None:
+    path = write(door.records, 1, [5])
+    elsewhere = path.rename(tmp_path / "elsewhere.parquet")
+    path.symlink_to(Path("..", "..", elsewhere.name))
+    door.take()
+    assert (door.links / path.name).read_bytes() == elsewhere.read_bytes()
+    assert refer(path, tmp_path / "second")
+    assert (tmp_path / "second").read_bytes() == elsewhere.read_bytes()
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=60))

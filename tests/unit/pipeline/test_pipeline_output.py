@@ -175,18 +175,33 @@ def test_a_full_disk_is_named_with_the_folder(tmp_path: Path) -> None:
 
 def test_files_that_were_left_out_are_named_and_those_that_are_too_many_are_counted(tmp_path: Path) -> None:
     files = [BadFile(Path(f"{n}.parquet"), "foreign", "no column run", n or None) for n in range(1002)]
-    write_files(tmp_path / "quarantine", files)
-    assert read_files(tmp_path) == files
+    write_files(tmp_path / "quarantine", [*files, BadFile(Path("\udcfc.parquet"), "unreadable", "renamed")])
+    *others, nameless = read_files(tmp_path)
+    assert (others, nameless.path.name) == (files, "\\xfc.parquet")
     assert named(files[:1]) == "0.parquet (foreign: no column run)"
     assert named(files).endswith(", 2.parquet (foreign: no column run) and 999 more")
     assert left_out(tmp_path)[1] == f"all of them: {tmp_path / 'quarantine' / 'files.parquet'}"
     assert left_out(tmp_path / "elsewhere") == []
 
 
+def test_what_is_put_aside_is_gone_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    put(tmp_path / "stream", "query.json", "of a stream")
+    out = Output(tmp_path)
+    out.claim({})
+    monkeypatch.setattr(output, "remove", killed)
+    with suppress(KeyboardInterrupt), out.writing():
+        out.put_aside("stream", "bus")
+    assert not (tmp_path / "stream").exists()
+
+
 def test_a_folder_that_was_made_for_nothing_is_removed_and_no_other(tmp_path: Path) -> None:
     for place in (tmp_path / "a" / "b" / "out", tmp_path):
         with suppress(KeyboardInterrupt), Output(place).writing():
             (place / "bus" / "records").mkdir(parents=True)
+            put(place / "bus", "broker.json", "whose records these would be")
             raise KeyboardInterrupt
         assert list(tmp_path.iterdir()) == []
     (tmp_path / ".git" / "refs").mkdir(parents=True)

@@ -10,7 +10,7 @@ from giusto.contract.duration import spell_ns
 from giusto.errors import InvalidInput
 from giusto.pipeline.linking import literal
 from giusto.pipeline.origin import Origin, replaced
-from giusto.pipeline.output import BUS, STREAM, Output, read_json, remove, write_json
+from giusto.pipeline.output import BUS, STREAM, Output, read_json, write_json
 from giusto.pipeline.streaming.batches import STATE
 from giusto.pipeline.streaming.slices import State
 from giusto.pipeline.tables.catalog import TABLES
@@ -38,7 +38,7 @@ class GoingOn:
         if literal(self.folder) != str(self.folder):  # Spark's streams take it for a pattern, escaped or not
             raise InvalidInput("out", self.out.path, "for a stream, a path without any of {}[]*?\\")
         before = replaced(self.out, self.origin, replace=replace)
-        other = difference(read_json(self.folder / QUERY), self.identity())
+        other = self.torn() or difference(read_json(self.folder / QUERY), self.identity())
         if other is not None and not replace:
             how = "name another folder, or begin anew with --replace (replace=True)"
             raise InvalidInput("out", self.out.path, f"{other}; {how}")
@@ -46,6 +46,13 @@ class GoingOn:
         if not self.is_anew:
             self.require_checkpoint()
         self.require_broker()
+
+    def torn(self) -> str | None:
+        """What is missing of a stream of which not all is there, if something is."""
+        rest = [name for name in (STATE, CHECKPOINT) if (self.folder / name).exists()]
+        if rest and not (self.folder / QUERY).exists():
+            return f"a whole stream: {STREAM} has {rest[0]} and no {QUERY}"
+        return None
 
     def require_checkpoint(self) -> None:
         """Refuse a checkpoint that is not of the query that wrote the state."""
@@ -64,8 +71,7 @@ class GoingOn:
     def begin(self) -> None:
         """Take the folder; what was of something else goes."""
         if self.is_anew:
-            for name in (STREAM, BUS):
-                remove(self.out.path / name)
+            self.out.put_aside(STREAM, BUS)
         self.folder.mkdir(parents=True, exist_ok=True)
         if read_json(self.folder / QUERY) is None:
             write_json(self.folder / QUERY, self.identity())

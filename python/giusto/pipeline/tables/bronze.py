@@ -200,7 +200,7 @@ def any_of(conditions: Any) -> Column:
 
 def quarantined_files(spark: SparkSession, files: tuple[BadFile, ...]) -> DataFrame:
     """The files that were not read, as a table."""
-    rows = [(file.path.name, file.reason, file.detail, file.rows) for file in files]
+    rows = [(file.name, file.reason, file.detail, file.rows) for file in files]
     return spark.createDataFrame(rows, "file string, reason string, detail string, rows long")
 
 

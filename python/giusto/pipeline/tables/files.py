@@ -7,6 +7,7 @@ whole job.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,6 +74,11 @@ class BadFile:
     detail: str
     rows: int | None = None
 
+    @property
+    def name(self) -> str:
+        """What it is called, as a text also if it is none."""
+        return os.fsencode(self.path.name).decode("utf-8", "backslashreplace")
+
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
@@ -127,6 +133,8 @@ def looked_at(path: Path) -> RecordFile | BadFile:
         begins_well = MAGIC.startswith(head(path))
         with pq.ParquetFile(path) as file:
             return judged(path, file.schema_arrow, file.metadata.num_rows)
+    except UnicodeEncodeError:
+        return BadFile(path, "unreadable", "its name is not UTF-8: rename it")
     except (pa.ArrowException, ValueError, OSError) as error:
         detail = (str(error) or type(error).__name__).splitlines()[0]
         # An error of the system has a number; Arrow's own, of a footer that makes no sense, has none.
