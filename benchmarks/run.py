@@ -101,6 +101,10 @@ AIMS = [
         "throughput that tracing costs", 5, at_most=True),
     Aim("tracing every message: time of the data thread that it costs", "tracing",
         "data thread's time that tracing costs", 5, at_most=True),
+    Aim("tracing every message of 64 topics: throughput that it costs", "tracing",
+        "64 topics: throughput that tracing costs", 5, at_most=True),
+    Aim("tracing every message of 64 topics: time of the data thread that it costs", "tracing",
+        "64 topics: data thread's time that tracing costs", 5, at_most=True),
     *(
         Aim(f"admission: {policy}, one more contract into 10,000 (1,000 topics, 10,000 publishers)",
             "admission", f"10,000 contracts, 1,000 topics, 10,000 publishers | {policy}", 10, at_most=True)

@@ -34,6 +34,7 @@ from giusto.pipeline import models
 TOPIC = "ward/3/alarm"
 OFFER = giusto.Offer(min_sep="10ms", max_size=64)
 MESSAGES, BURST = 40, 4
+WATCHDOG_S = 60
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,10 @@ class Ward:
 
     def measured(self, trace: str) -> dict[str, pa.Table]:
         """What Spark makes of the trace, once all that was sent is in it."""
+        end_s = time.monotonic() + WATCHDOG_S
         while len(numbers(trace)) < self.sent:
+            if time.monotonic() > end_s:
+                raise SystemExit(f"{trace} has {len(numbers(trace))} of {self.sent} messages")
             time.sleep(0.05)
         return models.measured(trace, ["arrival_envelope"])
 
