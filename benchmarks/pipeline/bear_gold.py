@@ -190,16 +190,21 @@ def shares(frames: Frames) -> pl.LazyFrame:
     )
     both = served.join(waited, on=key, how="full", coalesce=True, nulls_equal=True)
     counts = both.with_columns(col("served", "quanta", "look").fill_null(0))
-    total = col("quanta").sum().over("run", "node", "window_start_ns")
+    whole = ["run", "node", "window_start_ns"]
+    total = col("quanta").sum().over(whole)
+    of_topic, of_client = (col("quanta").sum().over(*whole, name) for name in ("topic", "client"))
     return counts.select(
         *key,
         "served",
         "quanta",
         share=pl.when(total > 0).then(col("quanta") / total),
+        topic_share=pl.when(total > 0).then(of_topic / total),
+        client_share=pl.when(total > 0).then(of_client / total),
         guarded=pl.lit(None, pl.Boolean),
         allotted_flow=pl.lit(None, pl.Float64),
         allotted_topic=pl.lit(None, pl.Float64),
         allotted_client=pl.lit(None, pl.Float64),
+        allotted_cells=pl.lit(None, pl.Float64),
         waiting=col("look") / LOOKS,
         backlogged=col("look") == LOOKS,
     )

@@ -157,11 +157,18 @@ SHARES = f"""
         )
     select run, node, topic, publisher as client, window_start_ns, null::boolean as guarded,
         coalesce(served, 0) as served, coalesce(quanta, 0) as quanta,
-        coalesce(quanta, 0)
-            / nullif(sum(coalesce(quanta, 0)) over (partition by run, node, window_start_ns), 0) as share,
+        coalesce(quanta, 0) / nullif(sum(coalesce(quanta, 0)) over every, 0) as share,
+        sum(coalesce(quanta, 0)) over of_topic / nullif(sum(coalesce(quanta, 0)) over every, 0)
+            as topic_share,
+        sum(coalesce(quanta, 0)) over of_client / nullif(sum(coalesce(quanta, 0)) over every, 0)
+            as client_share,
         null::double as allotted_flow, null::double as allotted_topic, null::double as allotted_client,
+        null::double as allotted_cells,
         coalesce(waited, 0) / {LOOKS} as waiting, coalesce(waited, 0) = {LOOKS} as backlogged
     from served full join looks using (run, node, topic, publisher, window_start_ns)
+    window every as (partition by run, node, window_start_ns),
+        of_topic as (partition by run, node, window_start_ns, topic),
+        of_client as (partition by run, node, window_start_ns, publisher)
 """
 
 LINK = "run, source, target"

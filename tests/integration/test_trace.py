@@ -91,8 +91,10 @@ def test_facts_say_what_topics_and_clients_are_allotted(tmp_path: Path) -> None:
             first.allot("x", weight=3)
             eventually(lambda: clients(tmp_path) == expected, "the facts")
         found = newest(tmp_path)
-    shares = {fact["topic"]: (fact["weight"], fact["share"]) for fact in found["topics"]}
-    assert shares == {"x": (3, 0.75), "y": (1, 0.25)}
+    shares = {
+        fact["topic"]: (fact["weight"], fact["share"], fact["quanta_share"]) for fact in found["topics"]
+    }
+    assert shares == {"x": (3, 0.75, 3 / 5), "y": (1, 0.25, 2 / 5)}
     assert (found["input"], found["output"], found["fragment_bytes"]) == ("twrr", "fifo", 65_536)
     # θ is of a client's flows together; each of them has its own part.
     flows = {

@@ -23,7 +23,7 @@ S = 1_000 * MS
 T0 = 10 * S + 200 * MS
 FACTS = (
     "run string, node string, at_ns long, fragment_bytes long, topic string, guarded boolean, "
-    "topic_share double, client string, client_share double, flow_share double"
+    "cells_share double, quanta_share double, client string, client_share double, flow_share double"
 )
 
 
@@ -68,10 +68,10 @@ def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) ->
         seen(T0, ingress=T0, selected=T0 + 5 * MS, egress=T0 + 6 * MS, publisher="pump", topic="dose"),
     ]
     said = [
-        ("r", "hub", 5, 70, "ward/3/alarm", False, 0.25, "monitor", 0.125, 0.1),
-        ("r", "hub", 15 * S, 70, "ward/3/alarm", False, 0.5, "monitor", 0.375, 0.2),
-        ("r", "hub", 29 * S, 70, "ward/3/alarm", False, 0.75, "monitor", 0.625, 0.3),
-        ("r", "hub", 5, 70, "dose", True, 1.0, "pump", 1.0, 1.0),
+        ("r", "hub", 5, 70, "ward/3/alarm", False, 0.25, 0.3, "monitor", 0.125, 0.1),
+        ("r", "hub", 15 * S, 70, "ward/3/alarm", False, 0.5, 0.4, "monitor", 0.375, 0.2),
+        ("r", "hub", 29 * S, 70, "ward/3/alarm", False, 0.75, None, "monitor", 0.625, 0.3),
+        ("r", "hub", 5, 70, "dose", True, 1.0, 1.0, "pump", 1.0, 1.0),
     ]
     found = {
         (row["client"], row["window_start_ns"] // S): row
@@ -97,10 +97,45 @@ def test_shares_are_of_all_that_a_node_chose_in_a_window(spark: SparkSession) ->
     # From 19 to 20 s it waits at 6 looks (every 156.25 ms), from 30 to 31 s at 7 of 64.
     assert found["monitor", 10]["waiting"] == 6 / 64
     assert found["monitor", 30]["waiting"] == 7 / 64
-    allotted = {key: (row["allotted_topic"], row["allotted_client"]) for key, row in found.items()}
-    assert allotted["monitor", 10] == (0.5, 0.375)
-    assert allotted["monitor", 20] == allotted["monitor", 30] == (0.75, 0.625)
-    assert allotted["scanner", 10] == (None, None)
+    names = ("allotted_cells", "allotted_topic", "allotted_client")
+    allotted = {key: tuple(row[name] for name in names) for key, row in found.items()}
+    assert allotted["monitor", 10] == (0.5, 0.4, 0.375)
+    # Older facts do not say which part of all quanta a topic has.
+    assert allotted["monitor", 20] == allotted["monitor", 30] == (0.75, None, 0.625)
+    assert allotted["scanner", 10] == (None, None, None)
+
+
+def test_topics_and_clients_have_the_shares_of_all_their_flows(spark: SparkSession) -> None:
+    # x has 3 of 8 quanta by a; y has one by a and four by b; z is under contract, and a whole of its own.
+    chosen = [("x", "a")] * 3 + [("y", "a")] + [("y", "b")] * 4 + [("z", "a")] * 2 + [("z", "b")]
+    rows = [
+        seen(T0, ingress=T0, selected=T0 + n * MS, sequence=n, topic=topic, publisher=client, size_bytes=1)
+        for n, (topic, client) in enumerate(chosen)
+    ]
+    # In the next window y waits, and nothing of it is chosen until the window after that.
+    rows.append(seen(19 * S, ingress=19 * S, selected=31 * S, sequence=99, topic="y", publisher="a"))
+    # As 3 cells of x and one of y come to, which has two quanta.
+    said = [
+        ("r", "hub", 5, 70, "x", False, 0.75, 0.6, "a", 0.8, 0.6),
+        ("r", "hub", 5, 70, "y", False, 0.25, 0.4, "a", 0.8, 0.2),
+        ("r", "hub", 5, 70, "y", False, 0.25, 0.4, "b", 0.2, 0.2),
+        ("r", "hub", 5, 70, "z", True, 1.0, 1.0, "a", 0.5, 0.5),
+        ("r", "hub", 5, 70, "z", True, 1.0, 1.0, "b", 0.5, 0.5),
+    ]
+    names = ("share", "allotted_flow", "topic_share", "allotted_topic", "client_share", "allotted_client")
+    found = {
+        (row["topic"], row["client"], row["window_start_ns"] // S): tuple(row[name] for name in names)
+        for row in records.plain(shares.TABLE.of(inputs(spark, rows, said)))
+    }
+    assert found == {
+        ("x", "a", 10): (3 / 8, 0.6, 3 / 8, 0.6, 4 / 8, 0.8),
+        ("y", "a", 10): (1 / 8, 0.2, 5 / 8, 0.4, 4 / 8, 0.8),
+        ("y", "b", 10): (4 / 8, 0.2, 5 / 8, 0.4, 4 / 8, 0.2),
+        ("z", "a", 10): (2 / 3, 0.5, 1.0, 1.0, 2 / 3, 0.5),
+        ("z", "b", 10): (1 / 3, 0.5, 1.0, 1.0, 1 / 3, 0.5),
+        ("y", "a", 20): (None, 0.2, None, 0.4, None, 0.8),
+        ("y", "a", 30): (1.0, 0.2, 1.0, 0.4, 1.0, 0.8),
+    }
 
 
 def test_a_long_wait_in_short_windows_is_said_once_for_all_who_wait(spark: SparkSession) -> None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 MS = 1_000_000
 TABLES = (shares.TABLE, link_model.TABLE, arrival_envelope.TABLE, quantum.TABLE)
 FLOWS = 12
+FACTS = (
+    "run string, node string, at_ns long, fragment_bytes long, topic string, guarded boolean, "
+    "cells_share double, quanta_share double, client string, client_share double, flow_share double"
+)
 
 
 def messages(draw: random.Random) -> list[dict[str, Any]]:
@@ -66,7 +70,13 @@ def identity(row: dict[str, Any]) -> str:
 
 def inputs(rows: DataFrame) -> Inputs:
     """Records of which each is there once, and stands for a delivery or for a copy on a link."""
-    return Inputs(rows.filter("subscriber is not null"), rows)
+    said = [
+        ("r", "hub", at_ns, 70_000, f"t{n % 3}", n % 3 == 0, 0.5, part, f"p{n}", part, part / 2)
+        for n in range(FLOWS)
+        for at_ns, part in ((0, 0.25), (2 * SLICE_NS, None if n % 2 else 0.75))
+        if part is not None
+    ]
+    return Inputs(rows.filter("subscriber is not null"), rows, rows.sparkSession.createDataFrame(said, FACTS))
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

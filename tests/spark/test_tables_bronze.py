@@ -171,7 +171,15 @@ def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_pa
     (tmp_path / "facts").mkdir()
     clients = [{"client": "p", "share": 0.25, "flow_share": 0.125}, {"client": "q", "share": None}]
     topics: list[dict[str, Any]] = [
-        {"topic": "a", "weight": 2, "share": 0.5, "guarded": True, "bound_ns": 9, "clients": clients},
+        {
+            "topic": "a",
+            "weight": 2,
+            "share": 0.5,
+            "quanta_share": 0.75,
+            "guarded": True,
+            "bound_ns": 9,
+            "clients": clients,
+        },
         {"topic": "b", "weight": 1},
     ]
     head = {"run": "r", "node": "hub", "at_ns": 7, "wall_offset_ns": 5, "input": "twrr", "output": "mtep"}
@@ -194,9 +202,10 @@ def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_pa
         ("a", "q", None),
         ("b", None, None),
     ]
-    assert {(row["output"], row["weight"], row["topic_share"], row["guarded"]) for row in rows} == {
-        ("mtep", 2.0, 0.5, True),
-        ("mtep", 1.0, None, None),
+    said = ("output", "weight", "cells_share", "quanta_share", "guarded")
+    assert {tuple(row[name] for name in said) for row in rows} == {
+        ("mtep", 2.0, 0.5, 0.75, True),
+        ("mtep", 1.0, None, None, None),
     }
     assert [(row["topic"], row["bound_ns"]) for row in rows] == [("a", 9), ("a", 9), ("b", None)]
     assert {(row["client"], row["flow_share"], row["fragment_bytes"]) for row in rows} == {

@@ -23,7 +23,7 @@ EXACT = ("topic_latency", "contract_audit", "violations", "earnings", "losses")
 SLICES = 6
 MESSAGES = 400
 FACTS = "run string, node string, at_ns long, wall_offset_ns long, input string, output string, \
-topic string, weight double, topic_share double, bound_ns long, client string, client_share double"
+topic string, weight double, cells_share double, bound_ns long, client string, client_share double"
 
 
 @pytest.fixture(scope="module")

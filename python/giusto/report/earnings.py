@@ -7,11 +7,11 @@ from typing import Any
 from giusto.report.bar import bar, gauge
 from giusto.report.markup import Markup, element, joined, name, paragraph
 from giusto.report.table import Column, Row, key, several, table, worst
-from giusto.report.wording import count, number, percent
+from giusto.report.wording import DASH, count, number, percent
 
 COLUMNS = (
-    "run", "node", "subscriber", "subscription", "topic", "ideal", "valid", "late_or_lost", "earning",
-    "ideal_earning", "success_rate",
+    "run", "node", "policy", "subscriber", "subscription", "topic", "ideal", "valid", "late_or_lost",
+    "earning", "ideal_earning", "success_rate",
 )  # fmt: skip
 MOST = 40
 
@@ -26,6 +26,7 @@ def section(rows: list[Row]) -> Markup:
     columns = [
         Column("subscription", lambda row: key(row, runs)),
         Column("broker", lambda row: name(row["node"])),
+        *policy(rows),
         Column("in time", lambda row: count(row["valid"]), lambda row: row["valid"]),
         Column("late or lost", lambda row: count(row["late_or_lost"]), lambda row: row["late_or_lost"]),
         Column("earned", lambda row: number(row["earning"]), lambda row: row["earning"] or 0),
@@ -35,13 +36,20 @@ def section(rows: list[Row]) -> Markup:
     return joined([total(rows), more, table(columns, shown, "Earnings, those that lost most first")])
 
 
+def policy(rows: list[Row]) -> list[Column]:
+    """Which policy scheduled them, where that is known of any."""
+    if all(row["policy"] is None for row in rows):
+        return []
+    return [Column("policy", lambda row: DASH if row["policy"] is None else name(row["policy"]))]
+
+
 def ideal(row: Row) -> float:
     return float(row["ideal_earning"] or 0)
 
 
 def badness(row: Row) -> tuple[Any, ...]:
     """What to sort by: the difference to the ideal, largest first."""
-    names = (str(row[name]) for name in ("run", "node", "topic", "subscriber", "subscription"))
+    names = (str(row[name]) for name in ("run", "node", "policy", "topic", "subscriber", "subscription"))
     return (row["earning"] or 0) - ideal(row), *names
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from giusto import _core
-from giusto.sim.network import Broker, Processor
+from giusto.sim.network import Broker
+from giusto.sim.policy import Input, Output
 from giusto.sim.scenario import Scenario
 from giusto.sim.topic import Topic
 from giusto.trace import Options, TraceWriter, layout
@@ -44,7 +45,7 @@ def _clear(folder: Path, scenario: Scenario, node: str, run: str) -> None:
 
 def facts_of(scenario: Scenario, broker: Broker, run: str) -> dict[str, Any]:
     """What a simulated broker allots to the topics that are published there, from the beginning on."""
-    policy = None if broker.processor is None else _policy(broker.processor)
+    policy = None if broker.processor is None else _policy(broker.processor.policy)
     here = [publisher for publisher in scenario.publishers if publisher.broker == broker.name]
     topics = [
         Allotment(topic.name, _weight(topic, policy), names)
@@ -53,13 +54,28 @@ def facts_of(scenario: Scenario, broker: Broker, run: str) -> dict[str, Any]:
     ]
     seen = {"run": run, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
     quantum = None if broker.processor is None else broker.processor.fragment_bytes
-    policies = {"input": policy, "output": None, "fragment_bytes": quantum}
-    return {**seen, **policies, "topics": allotted(policy, topics)}
+    policies = {"input": policy, "output": _output(scenario, broker), "fragment_bytes": quantum}
+    known = None if _is_fed(scenario, broker) else policy
+    return {**seen, **policies, "topics": allotted(known, topics)}
 
 
-def _policy(processor: Processor) -> str:
-    """The name of its policy, also if that is the caller's own."""
-    policy = processor.policy
+def _output(scenario: Scenario, broker: Broker) -> str | None:
+    """The policies of the links to and from a broker, or of all if it has none: `fifo+mtep` if they differ.
+
+    What ends at a broker was scheduled on the links to it, what expires there on those from it.
+    """
+    near = [link for link in scenario.links if broker.name in (link.source, link.target)]
+    return "+".join(sorted({_policy(link.policy) for link in near or scenario.links})) or None
+
+
+def _is_fed(scenario: Scenario, broker: Broker) -> bool:
+    """Whether links may bring messages: they are clients of the processor too, and nobody says which."""
+    is_reached = any(link.target == broker.name for link in scenario.links)
+    return is_reached and any(publisher.broker != broker.name for publisher in scenario.publishers)
+
+
+def _policy(policy: Input | Output) -> str:
+    """Its name, also if it is the caller's own."""
     return policy if isinstance(policy, str) else getattr(policy, "__name__", "own")
 
 

@@ -1,8 +1,9 @@
 """What the records alone do not say: which part of a processor topics and clients are allotted.
 
-`share` of a topic is r_k, its part of the cells; `share` of a client is θ_i, its part of all quanta, over all
-its topics; `flow_share` is the part that it has by this topic. They hold while every queue is busy. Where a
-policy does not say so they are `None`.
+`share` of a topic is r_k, its part of the cells (S0, 1). A cell has a quantum for each publisher, so that the
+part of all quanta is another one: `quanta_share`. `share` of a client is θ_i (S0, 5), its part of all quanta,
+over all its topics; `flow_share` is the part that it has by this topic. They hold while every queue is busy.
+Where a policy does not say so they are `None`.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ class Allotment:
 
 
 def allotted(policy: str | None, topics: Sequence[Allotment]) -> list[dict[str, Any]]:
-    """What topics that share a processor are allotted."""
+    """What topics that share a processor are allotted; weights alone if no policy is known."""
     total = sum(topic.weight or 0 for topic in topics)
-    quanta = sum((topic.weight or 0) * len(topic.clients) for topic in topics)
+    turns = {topic.topic: _quanta(policy, topic) for topic in topics}
+    quanta = sum(turns.values())
     of_client: Counter[str] = Counter()
     for topic in topics:
         of_client.update(dict.fromkeys(topic.clients, topic.weight or 0))
@@ -42,7 +44,8 @@ def allotted(policy: str | None, topics: Sequence[Allotment]) -> list[dict[str, 
         {
             "topic": topic.topic,
             "weight": topic.weight,
-            "share": None if topic.weight is None else topic.weight / total,
+            "share": None if policy is None or not topic.weight else topic.weight / total,
+            "quanta_share": None if policy is None or not topic.weight else turns[topic.topic] / quanta,
             "clients": [
                 {
                     "client": name,
@@ -54,6 +57,11 @@ def allotted(policy: str | None, topics: Sequence[Allotment]) -> list[dict[str, 
         }
         for topic in topics
     ]
+
+
+def _quanta(policy: str | None, topic: Allotment) -> int:
+    """In a cycle, for a topic: where there are no cells it has its turns whoever publishes."""
+    return (topic.weight or 0) * (len(topic.clients) if policy in CELLED else 1)
 
 
 def write_facts(folder: Path, facts: dict[str, Any], sequence: int) -> None:

@@ -83,7 +83,8 @@ def others() -> dict[str, Rows]:
     shares = [
         {"run": "ward-3", "node": "broker", "topic": topic, "client": who,
          "window_start_ns": START + at * SECOND, "guarded": who == "monitor", "served": served,
-         "quanta": served, "allotted_flow": share, "backlogged": waited}
+         "quanta": served, "allotted_flow": share, "allotted_topic": share, "allotted_client": share,
+         "backlogged": waited}
         for at in range(4)
         for topic, who, served, share, waited in (
             ("ward/3/alarm", "monitor", 500, 0.4, False), ("ward/3/infusion", "pump", 100, 0.2, False),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from made_up import arrow, tables
 
 from giusto.pipeline.tables.histogram import bucket_of
-from giusto.report import basis, models, shares
+from giusto.report import basis, earnings, models, shares
 from giusto.report.chart import HEIGHT, apart
 from giusto.report.latency import binned
 from giusto.report.scale import Linear, Log
@@ -95,13 +95,59 @@ def test_the_share_of_a_flow_is_taken_while_it_had_work_waiting() -> None:
         (2, "c", False, 90, 0.9, False),  # nothing waited: does not count
     ]
     rows = [{"run": None, "node": "b", "topic": "t", **dict(zip(names, row, strict=True))} for row in told]
-    flow, rest, guarded = shares.summed(rows)
+    flow, rest, guarded = shares.summed(rows, shares.FLOW)
     assert flow["share"] == pytest.approx(30 / 300)
     # What was allotted changed: a quarter of 100, then half of 200.
     assert flow["allotted"] == pytest.approx(125 / 300)
     assert (flow["quanta"], flow["backlogged"], flow["windows"]) == (120, 2, 3)
     assert (rest["share"], rest["allotted"]) == (0.9, None)
     assert (guarded["share"], guarded["allotted"]) == (1.0, 1.0)
+
+
+def share_rows(*told: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Rows of the table `shares`: window, topic, client, quanta, three allotments, whether it waited."""
+    names = ("window_start_ns", "topic", "client", "quanta", "allotted_flow", "allotted_topic",
+             "allotted_client", "backlogged")  # fmt: skip
+    return [{"run": "r", "node": "b", "guarded": None, **dict(zip(names, row, strict=True))} for row in told]
+
+
+def test_a_topic_or_client_has_waited_if_each_of_its_flows_has() -> None:
+    # As in the table of cells: x has 3 of 5 quanta by a alone, y one by a and one by b.
+    rows = share_rows(
+        (0, "x", "a", 500, 0.6, 0.6, 0.8, True),
+        (0, "y", "a", 300, 0.2, 0.4, 0.8, True),
+        (0, "y", "b", 200, 0.2, 0.4, 0.2, True),
+        (1, "x", "a", 90, 0.6, 0.6, 0.8, True),  # the others had nothing at all
+        (2, "y", "a", 10, 0.2, 0.4, 0.8, False),
+        (2, "y", "b", 90, 0.2, 0.4, 0.2, True),
+    )
+    x, y = shares.summed(rows, shares.TOPIC)
+    assert (x["share"], x["allotted"], x["backlogged"]) == (590 / 1090, pytest.approx(0.6), 2)
+    assert (y["share"], y["allotted"], y["backlogged"], y["windows"]) == (0.5, 0.4, 1, 2)
+    a, b = shares.summed(rows, shares.CLIENT)
+    assert (a["share"], a["allotted"], a["backlogged"], a["windows"]) == (0.8, 0.8, 1, 3)
+    assert (b["share"], b["backlogged"]) == (290 / 1100, 2)
+    page = shares.section(rows)
+    assert "Topics, over all their flows" in page
+    assert "Clients, over all their flows" in page
+
+
+def test_a_topic_that_is_one_flow_is_said_once_unless_only_the_topic_has_an_allotment() -> None:
+    alone = share_rows((0, "x", "a", 500, 0.5, 0.5, 0.5, True), (0, "y", "b", 500, 0.5, 0.5, 0.5, True))
+    assert "over all their flows" not in shares.section(alone)
+    # Under `fair`, which says nothing of clients; one that waits is enough.
+    fair = share_rows((0, "x", "a", 500, None, 0.5, None, True), (0, "x", "b", 0, None, 0.5, None, False))
+    (topic,) = shares.summed(fair, shares.TOPIC)
+    assert (topic["allotted"], topic["backlogged"]) == (0.5, 1)
+    assert "Topics, over all their flows" in shares.section(fair)
+    assert "Clients, over all their flows" not in shares.section(fair)
+
+
+def test_earnings_name_the_policy_where_it_is_known() -> None:
+    rows = tables(1)["earnings"]
+    assert '<bdi class="name">mtep</bdi>' in earnings.section(rows)
+    assert "policy" in earnings.section([rows[0], {**rows[1], "policy": None}])
+    assert "policy" not in earnings.section([{**row, "policy": None} for row in rows])
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ from giusto.sim import (
     layered,
     run,
 )
+from giusto.sim.policy import Output
+from giusto.sim.tracing import facts_of
+from giusto.trace.facts import Allotment, allotted
 from giusto.trace.manifest import lines
 
 # Only a change to the model may change these, and it says so in CHANGELOG.md.
@@ -235,14 +238,61 @@ def test_facts_of_a_run_are_those_of_its_processors(tmp_path: Path) -> None:
     run(scenario).write_trace(tmp_path)
     facts = json.loads((tmp_path / "facts" / "b-sim.0-00000001.json").read_text())
     told = {
-        fact["topic"]: (fact["share"], {one["client"]: one["share"] for one in fact["clients"]})
+        fact["topic"]: (
+            fact["share"],
+            fact["quanta_share"],
+            {one["client"]: one["share"] for one in fact["clients"]},
+        )
         for fact in facts["topics"]
     }
-    assert told == {"t": (0.6, {"p": 3 / 7}), "u": (0.4, {"q": 2 / 7, "r": 2 / 7})}
+    # A cell of u has two quanta.
+    assert told == {"t": (0.6, 3 / 7, {"p": 3 / 7}), "u": (0.4, 4 / 7, {"q": 2 / 7, "r": 2 / 7})}
     flows = {one["client"]: one["flow_share"] for fact in facts["topics"] for one in fact["clients"]}
     assert (flows, facts["fragment_bytes"]) == ({"p": 3 / 7, "q": 2 / 7, "r": 2 / 7}, 65_536)
     nothing = json.loads((tmp_path / "facts" / "plain-sim.0-00000001.json").read_text())
     assert (nothing["input"], nothing["topics"]) == (None, [])
+    assert facts["output"] is nothing["output"] is None, "there is no link"
+
+
+def test_facts_name_the_output_policies_of_the_links_around_a_broker() -> None:
+    def outputs(*policies: Output) -> list[str | None]:
+        """Of the brokers of a chain, and of one that is alone."""
+        names = [f"b{n}" for n in range(len(policies) + 1)]
+        ends = zip(names, names[1:], policies, strict=False)
+        scenario = Scenario(
+            until="1s",
+            brokers=[Broker(name=name) for name in (*names, "alone")],
+            links=[Link(source=one, target=other, policy=policy) for one, other, policy in ends],
+        )
+        return [facts_of(scenario, broker, "r")["output"] for broker in scenario.brokers]
+
+    assert outputs() == [None, None]
+    assert outputs("mtep", "mtep") == ["mtep"] * 4, "also where no link leads on, or none at all"
+    assert outputs("mtep", "fifo") == ["mtep", "fifo+mtep", "fifo", "fifo+mtep"]
+    assert outputs(Last) == ["Last"] * 3
+
+
+def test_facts_say_no_shares_where_links_bring_more_clients() -> None:
+    scenario = Scenario(
+        until="1s",
+        brokers=[Broker(name="b1", processor=Processor()), Broker(name="b2", processor=Processor())],
+        links=[Link(source="b1", target="b2")],
+        topics=[Topic(name="t", weight=3, service_ns=10)],
+        publishers=[
+            Publisher(name=f"p{n}", broker=f"b{n}", topic="t", workload=Trace(at_ns=[1])) for n in (1, 2)
+        ],
+    )
+    alone, fed = (facts_of(scenario, broker, "r")["topics"][0] for broker in scenario.brokers)
+    assert (alone["share"], alone["quanta_share"], alone["clients"][0]["share"]) == (1.0, 1.0, 1.0)
+    assert (fed["weight"], fed["share"], fed["quanta_share"]) == (3, None, None)
+    assert fed["clients"] == [{"client": "p2", "share": None, "flow_share": None}]
+
+
+def test_facts_of_fair_shares_are_of_topics_whoever_publishes() -> None:
+    names = {"t": ("p",), "u": ("q", "r")}
+    found = allotted("fair", [Allotment(topic, 2, clients) for topic, clients in names.items()])
+    assert [(fact["share"], fact["quanta_share"]) for fact in found] == [(0.5, 0.5)] * 2
+    assert allotted("edf", [Allotment("t", None, ("p",))])[0]["quanta_share"] is None
 
 
 def test_a_run_that_has_no_toml_is_saved_without(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ WALL = "wall_offset_ns"
 REASON = "reason"
 FACTS = (
     "run string, node string, at_ns long, wall_offset_ns long, input string, output string, "
-    "fragment_bytes long, topic string, weight double, topic_share double, guarded boolean, "
-    "bound_ns long, client string, client_share double, flow_share double"
+    "fragment_bytes long, topic string, weight double, cells_share double, quanta_share double, "
+    "guarded boolean, bound_ns long, client string, client_share double, flow_share double"
 )
 
 
@@ -232,7 +232,7 @@ def fact_rows(file: Path) -> list[tuple[Any, ...]]:
 def topic_rows(topic: dict[str, Any]) -> list[tuple[Any, ...]]:
     """A topic with each of its clients; itself alone if it has none."""
     is_guarded = topic["guarded"] if isinstance(topic.get("guarded"), bool) else None
-    shares = (number(topic.get(name)) for name in ("weight", "share"))
+    shares = (number(topic.get(name)) for name in ("weight", "share", "quanta_share"))
     head = (text(topic.get("topic")), *shares, is_guarded, instant(topic.get("bound_ns")))
     return [(*head, *client_row(client)) for client in topic.get("clients") or [{}]]
 

@@ -1,10 +1,14 @@
-"""Which part of a node's work each flow got, beside what was allotted to it.
+"""Which part of a node's work each flow, its topic and its client got, beside what was allotted to them.
 
 Work is counted in quanta, one per started fragment of a message, in the window in which it was chosen. What
-is under contract is served before the rest, so each class is a whole of its own: `share` is of all quanta of
-the class, and so are the allotments: of the flow, of its topic (r_k), and of its client over all of that
-client's flows (θ_i). A share below `allotted_flow` is a broken promise only if the flow had work waiting all
-the time: `backlogged` says so, by 64 instants of each window, at which a message of it either waited or not.
+is under contract is served before the rest, so each class is a whole of its own. The shares are of all quanta
+of the class: of the flow, of all flows of its topic, of all flows of its client. So are the allotments that
+stand against them; `allotted_client` is θ_i (S0, 5). `allotted_cells` is r_k (S0, 1), a topic's part of the
+cells: a cell has a quantum for each publisher, and `allotted_topic` is what that comes to in quanta.
+
+A share below its allotment is a broken promise only if the flow, or every flow of the topic or client, had
+work waiting all the time: `backlogged` says so of a flow, by 64 instants of each window, at which a message
+of it either waited or not.
 """
 
 from __future__ import annotations
@@ -18,8 +22,14 @@ if TYPE_CHECKING:
 
 FLOW = ("run", "node", "topic", "client")
 KEY = (*FLOW, "window_start_ns")
+CLASS = ("run", "node", "window_start_ns", "class")
 LOOKS = 64
-ALLOTTED = "struct<at_ns: bigint, guarded: boolean, topic: double, client: double, flow: double>"
+ALLOTTED = (
+    "struct<at_ns: bigint, guarded: boolean, cells: double, topic: double, client: double, flow: double>"
+)
+SAID = ("at_ns", "guarded", "cells_share", "quanta_share", "client_share", "flow_share")
+"""What facts call that."""
+ALLOTMENTS = ("flow", "topic", "client", "cells")
 FRAGMENT_BYTES = 65_536
 """What a quantum serves at a broker that does not say."""
 
@@ -135,10 +145,7 @@ def with_allotment(found: DataFrame, facts: DataFrame | None) -> DataFrame:
 
     if facts is None:
         return found.withColumn("allotted", fn.lit(None).cast(ALLOTTED))
-    said = facts.filter(fn.col("client").isNotNull()).select(
-        *FLOW,
-        fn.struct("at_ns", "guarded", "topic_share", "client_share", "flow_share").alias("said"),
-    )
+    said = facts.filter(fn.col("client").isNotNull()).select(*FLOW, fn.struct(*SAID).alias("said"))
     history = said.groupBy(*FLOW).agg(fn.sort_array(fn.collect_list("said"), asc=False).alias("history"))
     end = fn.col("window_start_ns") + fn.col("window_ns")
     newest = fn.try_element_at(fn.filter("history", lambda each: each.at_ns < end), fn.lit(1))
@@ -155,23 +162,37 @@ def merge(partials: DataFrame) -> DataFrame:
 
 def present(merged: DataFrame) -> DataFrame:
     """Shares of all that the node chose of a class in a window."""
-    from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
     # What nobody has said to be under contract is with the rest.
     classed = merged.withColumn("class", fn.coalesce("allotted.guarded", fn.lit(False)))
-    every = Window.partitionBy("run", "node", "window_start_ns", "class")
-    total = fn.sum("quanta").over(every)
     return classed.select(
         *KEY,
         fn.col("allotted.guarded").alias("guarded"),
         "served",
         "quanta",
-        (fn.col("quanta") / fn.nullif(total, fn.lit(0))).alias("share"),
-        *(fn.col(f"allotted.{name}").alias(f"allotted_{name}") for name in ("flow", "topic", "client")),
+        share_of(fn.col("quanta")).alias("share"),
+        share_of(together("topic")).alias("topic_share"),
+        share_of(together("client")).alias("client_share"),
+        *(fn.col(f"allotted.{name}").alias(f"allotted_{name}") for name in ALLOTMENTS),
         (fn.bit_count("waited") / LOOKS).alias("waiting"),
         (fn.bit_count("waited") == LOOKS).alias("backlogged"),
     )
+
+
+def share_of(quanta: Column) -> Column:
+    """Quanta as a part of all of their class; of none there is no part."""
+    from pyspark.sql import functions as fn
+
+    return quanta / fn.nullif(together(), fn.lit(0))
+
+
+def together(*same: str) -> Column:
+    """The quanta of all flows of a class in a window, or of those of one topic or client."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    return fn.sum("quanta").over(Window.partitionBy(*CLASS, *same))
 
 
 TABLE = Table("shares", partial, merge, present)
