@@ -249,13 +249,18 @@ def link_model(frames: Frames) -> pl.LazyFrame:
         largest_ns=delay.max(), since_ns=col("t_egress_ns").min(), until_ns=col("t_egress_ns").max(),
     )  # fmt: skip
     recent = scaled.group_by(*key, "recent_start_ns").agg(
-        recent_count=value.count(), recent_mean_ns_per_kb=value.mean(), recent_variance=value.var()
-    )
+        recent_count=value.count(), recent_mean_ns_per_kb=value.mean(), recent_variance=value.var(),
+        recent_normal=odds(value.count(), value.skew(), value.kurtosis()) >= 0.01,
+    )  # fmt: skip
     newest = recent.filter(col("recent_count") >= 30).sort("recent_start_ns").unique(key, keep="last")
-    spread = col("skewness") ** 2 + col("excess_kurtosis") ** 2 / 4
-    fitted = whole.with_columns(normal_p=(col("n") / -12 * spread).exp())
+    fitted = whole.with_columns(normal_p=odds(col("n"), col("skewness"), col("excess_kurtosis")))
     fits = pl.when(col("n") >= 30).then(col("normal_p") >= 0.01)
     return fitted.with_columns(normal=fits).drop("n").join(newest, on=key, how="left", nulls_equal=True)
+
+
+def odds(n: pl.Expr, skewness: pl.Expr, kurtosis: pl.Expr) -> pl.Expr:
+    """How often a sample of a normal distribution looks as unlike one."""
+    return (n / -12 * (skewness**2 + kurtosis**2 / 4)).exp()
 
 
 def quantum(frames: Frames) -> pl.LazyFrame:

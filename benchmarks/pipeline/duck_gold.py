@@ -172,6 +172,15 @@ SHARES = f"""
 """
 
 LINK = "run, source, target"
+SKEWNESS = "skewness(per_kb) * (count(per_kb) - 2) / sqrt(count(per_kb) * (count(per_kb) - 1))"
+"""DuckDB corrects for the size of a sample."""
+
+
+def odds(n: str, skewness: str, kurtosis: str) -> str:
+    """How often a sample of a normal distribution looks as unlike one."""
+    return f"exp(-{n} / 12 * (({skewness}) ** 2 + ({kurtosis}) ** 2 / 4))"
+
+
 LINK_MODEL = f"""
     with delays as (
             select run, split_part(node, '->', 1) as source, split_part(node, '->', 2) as target, size_bytes,
@@ -190,21 +199,23 @@ LINK_MODEL = f"""
         ),
         whole as (
             select {LINK}, count(*) as count, count(per_kb) as n, avg(per_kb) as mean_ns_per_kb,
-                var_samp(per_kb) as variance, skewness(per_kb) * (n - 2) / sqrt(n * (n - 1)) as skewness,
+                var_samp(per_kb) as variance, {SKEWNESS} as skewness,
                 kurtosis_pop(per_kb) as excess_kurtosis, avg(delay_ns) as mean_ns, min(delay_ns) as least_ns,
                 max(delay_ns) as largest_ns, min(t_egress_ns) as since_ns, max(t_egress_ns) as until_ns
             from scaled group by {LINK}
         ),
         recent as (
             select {LINK}, w as recent_start_ns, count(per_kb) as recent_count,
-                avg(per_kb) as recent_mean_ns_per_kb, var_samp(per_kb) as recent_variance
+                avg(per_kb) as recent_mean_ns_per_kb, var_samp(per_kb) as recent_variance,
+                {odds("count(per_kb)", SKEWNESS, "kurtosis_pop(per_kb)")} >= 0.01 as recent_normal
             from scaled group by {LINK}, w having count(per_kb) >= 30
             qualify row_number() over (partition by {LINK} order by w desc) = 1
         )
     select {LINK}, count, mean_ns_per_kb, variance, skewness, excess_kurtosis,
-        exp(-n / 12 * (skewness * skewness + excess_kurtosis * excess_kurtosis / 4)) as normal_p,
+        {odds("n", "skewness", "excess_kurtosis")} as normal_p,
         case when n >= 30 then normal_p >= 0.01 end as normal, mean_ns, least_ns, largest_ns, since_ns,
-        until_ns, recent_start_ns, recent_count, recent_mean_ns_per_kb, recent_variance
+        until_ns, recent_start_ns, recent_count, recent_mean_ns_per_kb, recent_variance,
+        recent_normal
     from whole left join recent using ({LINK})
 """
 

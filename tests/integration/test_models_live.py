@@ -77,6 +77,7 @@ def rows(run: str) -> list[dict[str, object]]:
             "recent_count": None,
             "recent_mean_ns_per_kb": None,
             "recent_variance": None,
+            "recent_normal": None,
         }
     ]
 

@@ -30,3 +30,12 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(autouse=True)
 def with_spark(spark: SparkSession) -> None:
     """Every test here needs it."""
+
+
+@pytest.fixture(scope="module")
+def giusto_spark(spark: SparkSession) -> SparkSession:
+    """The session, which knows the format."""
+    from giusto.pipeline.source import GiustoDataSource
+
+    spark.dataSource.register(GiustoDataSource)
+    return spark

@@ -6,63 +6,35 @@ import errno
 import json
 import os
 import re
-import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from records import at_subscriber, seen, write
+from records import seen, write
+from tests.unit.report import made_up
+from traced import trace
 from typer.testing import CliRunner
 
-from giusto import pipeline
+from giusto import pipeline, report
 from giusto.cli.app import app
 from giusto.cli.pipeline.quarantine import left_out
 from giusto.errors import SparkFailed
 from giusto.pipeline import linking, once
 from giusto.pipeline.progress import LOOKING, STARTING, Progress
-from giusto.pipeline.result import result
+from giusto.pipeline.result import Result, result
 from giusto.pipeline.tables.catalog import TABLES
 from giusto.pipeline.tables.table import Table
+from giusto.report.page import SECTIONS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
 MS = 1_000_000
-
-
-def trace(folder: Path) -> Path:
-    """A trace folder with every kind of file and row: ten good records, one copied, one impossible."""
-    bound = {"bound_ns": 5 * MS, "deadline_ns": 4 * MS, "price": 2.0, "penalty": 1.0}
-    times = [
-        seen(n * MS, ingress=n * MS + 10, selected=n * MS + 30, egress=n * MS + 50, sequence=n, **bound)
-        for n in range(8)
-    ]
-    # 7 ms after it was sent, when 5 ms were promised.
-    times.append(seen(8 * MS, ingress=9 * MS, selected=14 * MS, egress=15 * MS, sequence=8, **bound))
-    lost = seen(
-        9 * MS, ingress=9 * MS + 10, sequence=9, outcome="policed", subscriber=None, subscription=None
-    )
-    impossible = seen(20 * MS, ingress=21 * MS, selected=20 * MS, egress=22 * MS, sequence=10, **bound)
-    first = write(
-        folder / "records" / "hub-1-00000001.parquet",
-        [*times, lost, impossible, times[0]],
-        run="r",
-        node="hub",
-        sequence=1,
-    )
-    ends = [at_subscriber(n * MS, n * MS + 100, sequence=n) for n in range(4)]
-    write(folder / "records" / "nurse-1-00000001.parquet", ends, run="r", node="nurse", sequence=1)
-    shutil.copy(first, first.with_name("hub-1-copy.parquet"))
-    whole = first.read_bytes()
-    first.with_name("hub-1-00000002.parquet").write_bytes(whole[: len(whole) // 2])
-    (folder / "manifest").mkdir()
-    (folder / "manifest" / "hub-1.jsonl").write_text(
-        '{"event": "dropped", "rows": 3, "reason": "ring"}\n{"event": "dropped", "rows": 2, "reason": "ri'
-    )
-    return folder
 
 
 def rows(out: Path, name: str) -> list[str]:
@@ -80,13 +52,28 @@ def lasting(kept: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if name not in ("started", "seconds")}
 
 
-def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None:
-    folder = trace(tmp_path / "trace")
+@dataclass(frozen=True)
+class Batch:
+    """What was made of `trace`, and the stages of it that were seen."""
+
+    folder: Path
+    done: Result
+    looks: list[str]
+
+
+@pytest.fixture(scope="module")
+def batch(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Batch:
+    folder = trace(tmp_path_factory.mktemp("batch") / "trace")
     looks: list[str] = []
-    done = pipeline.run(folder, watch=lambda seen: looks.append(seen.stage))
+    return Batch(folder, pipeline.run(folder, watch=lambda seen: looks.append(seen.stage)), looks)
+
+
+def test_a_batch_audits_every_delivery_and_counts_add_up(batch: Batch) -> None:
+    folder, done, looks = batch.folder, batch.done, batch.looks
     verdict = done.verdict
     assert (verdict.verdict, verdict.violations, verdict.contracts) == ("violated", 1, 1)
     assert verdict.largest_ratio == pytest.approx(7 / 5)
+    assert verdict.proved_ratio == pytest.approx(7 / 4)
     assert (verdict.runs, verdict.misses, verdict.losses) == (["r"], 1, {"policed": 1})
     # 9 deliveries, 4 of them seen by the subscriber too; the message that was policed is one more.
     assert (verdict.deliveries, verdict.used, verdict.duplicates) == (10, 14, 1)
@@ -123,6 +110,44 @@ def test_a_batch_audits_every_delivery_and_counts_add_up(tmp_path: Path) -> None
     assert printed.pop("out") == str(out)
     assert lasting(printed) == lasting(kept) == lasting(json.loads((out / "verdict.json").read_text()))
     assert everything(out) == before
+
+
+def test_the_page_of_a_batch_has_rows_in_every_section(batch: Batch, tmp_path: Path) -> None:
+    page = report.write(batch.done.out, tmp_path / "report.html").read_text("utf-8")
+    assert "has no column" not in page
+    assert "Not in this folder" not in page
+    shown = {part.partition('"')[0]: part for part in page.split('<section id="')[1:]}
+    for section in SECTIONS:
+        assert re.search("<td|<article", shown[section.anchor]), section.title
+        assert 'class="nothing"' not in shown[section.anchor]
+    # A space that does not break is one for `split`.
+    words = {anchor: " ".join(re.sub("<[^>]*>", " ", part).split()) for anchor, part in shown.items()}
+    assert "ward/3/alarm monitor → nurse #1 9 0 7 ms 4 ms 5 ms" in words["contracts"]
+    assert "message 8" in words["violations"]
+    assert "1 policed: came to the broker sooner" in words["losses"]
+    assert "under contract" in words["shares"]
+    assert "15 earned of 18" in words["earnings"]
+    assert "hub → nurse 4" in words["links"]
+    assert "hub up to 128" in words["service"]
+
+
+def test_made_up_tables_have_columns_that_tables_have(batch: Batch) -> None:
+    made = made_up.tables(1, violations=1)
+    assert set(made) == {table.name for table in TABLES}
+    for name, rows in made.items():
+        real = pq.read_schema(next((batch.done.out / name).glob("*.parquet")))
+        kinds = {field.name: kind(field.type) for field in real}
+        for field in made_up.arrow(rows).schema:
+            assert field.name in kinds, f"{name} has no {field.name}"
+            assert kind(field.type) in ("null", kinds[field.name]), f"{name}: {field.name}"
+
+
+def kind(found: pa.DataType) -> str:
+    """What a column is for who reads it: the width of a number does not matter."""
+    for said in ("integer", "floating", "string", "boolean", "map", "null"):
+        if getattr(pa.types, f"is_{said}")(found):
+            return said
+    return str(found)
 
 
 def test_where_no_record_can_be_used_tables_have_no_rows_and_replace_none(tmp_path: Path) -> None:

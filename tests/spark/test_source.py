@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from retaining import Retaining, log_of, publish, wait_for
+from topics import numbers, payloads, read, stream
 
 import giusto
 from giusto.pipeline.session import CHECKPOINTS
@@ -24,37 +25,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retaining]:
     """One broker for the tests of this module; every test has topics of its own."""
-    with Retaining(
-        tmp_path_factory.mktemp("retained"), patterns="ward/#,lab/#,steps/#,copy/#,small/#"
-    ) as process:
+    with Retaining(tmp_path_factory.mktemp("retained"), patterns="ward/#,steps/#,copy/#,small/#") as process:
         yield process
-
-
-@pytest.fixture(scope="module")
-def giusto_spark(spark: SparkSession) -> SparkSession:
-    """The session, which knows the format."""
-    from giusto.pipeline.source import GiustoDataSource
-
-    spark.dataSource.register(GiustoDataSource)
-    return spark
-
-
-def numbers(start: int, end: int) -> list[bytes]:
-    return [b"%d" % number for number in range(start, end)]
-
-
-def read(spark: SparkSession, broker: Retaining, topic: str, **options: Any) -> DataFrame:
-    reader = spark.read.format("giusto").option("url", broker.address).option("topic", topic)
-    return reader.options(**options).load()
-
-
-def stream(spark: SparkSession, broker: Retaining, topic: str, **options: Any) -> DataFrame:
-    reader = spark.readStream.format("giusto").option("url", broker.address).option("topic", topic)
-    return reader.options(**options).load()
-
-
-def payloads(rows: DataFrame) -> list[bytes]:
-    return [bytes(row["payload"]) for row in rows.select("payload").collect()]
 
 
 def drained(rows: DataFrame, out: Path, checkpoint: Path) -> list[bytes]:
@@ -90,23 +62,6 @@ def test_a_batch_has_every_message_with_all_that_was_said(
     assert payloads(low.orderBy("position")) == numbers(1, 3)
 
 
-def test_conditions_on_positions_and_topics_are_pushed_down(
-    giusto_spark: SparkSession, broker: Retaining
-) -> None:
-    publish(broker.address, "lab/1", numbers(0, 50))
-    publish(broker.address, "lab/2", numbers(50, 60))
-    asked = "position >= 20 and position < 55 and topic = 'lab/2' and payload != binary('52')"
-    plain = sorted(payloads(read(giusto_spark, broker, "lab/#").where(asked)))
-    giusto_spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    try:
-        pushed = read(giusto_spark, broker, "lab/#", pushFilters="true").where(asked)
-        plan = pushed._jdf.queryExecution().toString()
-        assert sorted(payloads(pushed)) == plain == [b"50", b"51", b"53", b"54"]
-    finally:
-        giusto_spark.conf.unset("spark.sql.python.filterPushdown.enabled")
-    assert "Filter" in plan
-
-
 def test_a_stream_goes_on_where_it_stopped(
     giusto_spark: SparkSession, broker: Retaining, tmp_path: Path
 ) -> None:
@@ -130,7 +85,7 @@ def test_logs_of_streams_are_written_without_other_programs(giusto_spark: SparkS
 
 def test_what_is_not_retained_is_said(giusto_spark: SparkSession, broker: Retaining, tmp_path: Path) -> None:
     with pytest.raises(
-        Exception, match=r"elsewhere/#: not retained: the broker keeps ward/#, lab/#, steps/#"
+        Exception, match=r"elsewhere/#: not retained: the broker keeps ward/#, steps/#, copy/#"
     ):
         read(giusto_spark, broker, "elsewhere/#").collect()
     with pytest.raises(Exception, match="volatile=true reads topics as they are, at most once"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from giusto.pipeline.source import outgoing
 from giusto.pipeline.source.options import parsed
 from giusto.pipeline.source.outgoing import Layout
 from giusto.pipeline.source.pushed import Span, taken
-from giusto.pipeline.source.reader import TopicReader
+from giusto.pipeline.source.reader import PushingReader, TopicReader
 from giusto.pipeline.source.records import RecordReader, RecordStream
 from giusto.pipeline.source.remote import Remote, forget
 from giusto.pipeline.source.stream import TopicStream
@@ -203,6 +204,36 @@ def test_conditions_are_taken_if_they_can_be_answered() -> None:
     ):
         assert of(refused) is None
     assert of(EqualTo(topic, "ward/1"), EqualTo(topic, "ward/2")) is None
+
+
+def test_what_was_taken_narrows_what_is_read(tmp_path: Path) -> None:
+    config = BrokerConfig(
+        listen=("tcp://127.0.0.1:0",), retain=Retain(patterns=("lab/#",), folder=str(tmp_path))
+    )
+    with Broker(config) as broker, Steward(broker) as steward:
+        with giusto.connect(broker.address) as bus:
+            for number, topic in enumerate(("lab/1", "lab/2")):
+                bus.advertise(topic).publish_many([b"x"] * 30)
+                wait_for(lambda number=number: steward.logs["lab/#"].head == 30 * (number + 1))  # type: ignore[misc]
+
+        def spans(*conditions: Filter, **options: str) -> list[tuple[int, int, str | None]]:
+            given = {"url": broker.address, "topic": "lab/#", "partitions": "1", **options}
+            reader = PushingReader(parsed(given))
+            rest = list(reader.pushFilters(list(conditions)))
+            assert rest == [one for one in conditions if one.attribute == ("payload",)]  # type: ignore[attr-defined]
+            # Spark hands it to whoever plans, and to every task.
+            parts = pickle.loads(pickle.dumps(reader)).partitions()
+            return [(part.fetch.start, part.fetch.end, part.fetch.pattern) for part in parts]
+
+        position, of_one = ("position",), EqualTo(("topic",), "lab/2")
+        assert spans() == [(0, 60, "lab/#")]
+        assert spans(GreaterThanOrEqual(position, 20), LessThan(position, 55), of_one) == [(20, 55, "lab/2")]
+        assert spans(EqualTo(("payload",), b"x"), EqualTo(position, 7)) == [(7, 8, "lab/#")]
+        assert spans(GreaterThan(position, 3), startingPosition="9") == [(9, 60, "lab/#")]
+        assert spans(LessThanOrEqual(position, 70)) == [(0, 60, "lab/#")]
+        assert spans(LessThan(position, 9), startingPosition="9") == []
+        assert spans(GreaterThan(position, 100)) == []
+        forget(broker.address)
 
 
 def test_the_task_that_spark_makes_of_nothing_has_no_rows() -> None:

@@ -84,7 +84,7 @@ def links(rows: Iterable[Row]) -> Iterator[LinkModel]:
             variance=row[f"{prefix}variance"],
             least_ns=row["least_ns"],
             largest_ns=row["largest_ns"],
-            normal=row["normal"],
+            normal=row[f"{prefix}normal"],
         )
 
 

@@ -26,6 +26,7 @@ def link(**given: Any) -> dict[str, Any]:
         "recent_count": None,
         "recent_mean_ns_per_kb": None,
         "recent_variance": None,
+        "recent_normal": None,
     }
     return {**row, **given}
 
@@ -52,10 +53,10 @@ def point(rho_hz: float, sigma: float, **given: Any) -> dict[str, Any]:
 
 
 def test_a_link_is_as_it_was_most_recently_if_that_can_be_said() -> None:
-    recent = link(recent_count=40, recent_mean_ns_per_kb=7.0, recent_variance=1.0)
+    recent = link(recent_count=40, recent_mean_ns_per_kb=7.0, recent_variance=1.0, recent_normal=False)
     whole, newest = models.links([link(), recent])
-    assert (whole.count, whole.mean_ns_per_kb, whole.variance) == (100, 5.0, 4.0)
-    assert (newest.count, newest.mean_ns_per_kb, newest.variance) == (40, 7.0, 1.0)
+    assert (whole.count, whole.mean_ns_per_kb, whole.variance, whole.normal) == (100, 5.0, 4.0, True)
+    assert (newest.count, newest.mean_ns_per_kb, newest.variance, newest.normal) == (40, 7.0, 1.0, False)
     assert newest.largest_ns == 9, "the largest of all"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from giusto.errors import InvalidInput, NotInstalled
 from giusto.pipeline import prerequisites
-from giusto.pipeline.prerequisites import java_version, require_spark
+from giusto.pipeline.prerequisites import JAVA_REMEDY, java_version, require_spark
 from giusto.pipeline.scratch import Scratch
 from giusto.pipeline.session import reason, session
 
@@ -46,6 +47,27 @@ def test_a_missing_java_is_named_with_what_to_install() -> None:
     for environ in ({"PATH": ""}, {"PATH": "/bin", "JAVA_HOME": "/nowhere"}):
         with pytest.raises(NotInstalled, match="Java is missing: install Java 17 or newer"):
             require_spark(environ)
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--stream", "--out", "out"]])
+def test_a_missing_java_ends_the_command_with_a_line(more: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the package would be named first")
+    (tmp_path / "run.parquet").touch()
+    words = ["pipeline", "run", "--records", "." if "--stream" in more else "run.parquet", *more]
+    settings = os.environ | {"JAVA_HOME": "nowhere"}
+    done = subprocess.run(
+        [sys.executable, "-m", "giusto", *words],
+        cwd=tmp_path,
+        env=settings,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"giusto: Java is missing: {JAVA_REMEDY}\n"
+    assert done.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
 
 
 @pytest.mark.usefixtures("packages")

@@ -58,7 +58,12 @@ def run(
         ),
     ] = None,
     window: Annotated[
-        str, typer.Option("--window", metavar="TIME", help="What a row of topic_latency covers.")
+        str,
+        typer.Option(
+            "--window",
+            metavar="TIME",
+            help="What a row of topic_latency and shares covers, and what is recent in link_model.",
+        ),
     ] = "10s",
     once: Annotated[
         bool, typer.Option("--once", help="Take all there is, and end. That is what it does if not told.")

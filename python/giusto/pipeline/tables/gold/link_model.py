@@ -102,32 +102,47 @@ def present(merged: DataFrame) -> DataFrame:
     from pyspark.sql import functions as fn
 
     whole = summed(merged, KEY, recent().alias("recent"))
-    skewness, kurtosis = moments.skewness(), moments.excess_kurtosis()
-    # Jarque and Bera: χ² with two degrees of freedom, whose tail is an exponential.
-    odds = fn.exp(-fn.col("n") / 12 * (skewness * skewness + kurtosis * kurtosis / 4))
     return whole.select(
         *KEY,
         "count",
         fn.col("mean").alias("mean_ns_per_kb"),
         moments.variance().alias("variance"),
-        skewness.alias("skewness"),
-        kurtosis.alias("excess_kurtosis"),
-        odds.alias("normal_p"),
-        fn.when(fn.col("n") >= ENOUGH, odds >= FIT).alias("normal"),
+        moments.skewness().alias("skewness"),
+        moments.excess_kurtosis().alias("excess_kurtosis"),
+        odds().alias("normal_p"),
+        is_normal().alias("normal"),
         (fn.col("sum_ns") / fn.col("count")).alias("mean_ns"),
         *("least_ns", "largest_ns", "since_ns", "until_ns"),
         fn.col("recent.window_start_ns").alias("recent_start_ns"),
         fn.col("recent.n").alias("recent_count"),
         fn.col("recent.mean").alias("recent_mean_ns_per_kb"),
         fn.col("recent.variance").alias("recent_variance"),
+        fn.col("recent.normal").alias("recent_normal"),
     )
+
+
+def odds() -> Column:
+    """How often a sample of a normal distribution looks as unlike one (Jarque and Bera)."""
+    from pyspark.sql import functions as fn
+
+    skewness, kurtosis = moments.skewness(), moments.excess_kurtosis()
+    # χ² with two degrees of freedom, whose tail is an exponential.
+    return fn.exp(-fn.col("n") / 12 * (skewness * skewness + kurtosis * kurtosis / 4))
+
+
+def is_normal() -> Column:
+    """Whether a normal distribution fits; null if too few messages say so."""
+    from pyspark.sql import functions as fn
+
+    return fn.when(fn.col("n") >= ENOUGH, odds() >= FIT)
 
 
 def recent() -> Column:
     """Of the windows of a link, the last one that has enough messages."""
     from pyspark.sql import functions as fn
 
-    window = fn.struct("n", "mean", moments.variance().alias("variance"), "window_start_ns")
+    found = (moments.variance().alias("variance"), is_normal().alias("normal"))
+    window = fn.struct("n", "mean", *found, "window_start_ns")
     return fn.max_by(window, fn.when(fn.col("n") >= ENOUGH, fn.col("window_start_ns")))
 
 
