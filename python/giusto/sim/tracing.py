@@ -11,7 +11,7 @@ from giusto.sim.network import Broker, Processor
 from giusto.sim.scenario import Scenario
 from giusto.sim.topic import Topic
 from giusto.trace import Options, TraceWriter, layout
-from giusto.trace.facts import Allotment, allotted, write_facts
+from giusto.trace.facts import Allotment, allotted, limit_of, write_facts
 
 
 def write_trace(
@@ -47,13 +47,13 @@ def facts_of(scenario: Scenario, broker: Broker, run: str) -> dict[str, Any]:
     policy = None if broker.processor is None else _policy(broker.processor)
     here = [publisher for publisher in scenario.publishers if publisher.broker == broker.name]
     topics = [
-        Allotment(topic.name, _weight(topic, policy), names)
+        Allotment(topic.name, _weight(topic, policy), tuple(offers), offers)
         for topic in scenario.all_topics
-        if (names := tuple({each.name for each in here if each.topic == topic.name}))
+        if (offers := {each.name: limit_of(each.offer) for each in here if each.topic == topic.name})
     ]
     seen = {"run": run, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
     quantum = None if broker.processor is None else broker.processor.fragment_bytes
-    policies = {"input": policy, "output": None, "fragment_bytes": quantum}
+    policies = {"input": policy, "output": None, "fragment_bytes": quantum, "tolerance_ns": 0}
     return {**seen, **policies, "topics": allotted(policy, topics)}
 
 
