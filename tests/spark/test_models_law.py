@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import records
 from records import seen
 
-from giusto.pipeline.tables import envelope
+from giusto.pipeline.tables import bronze, envelope
 from giusto.pipeline.tables.gold import arrival_envelope, link_model, quantum, shares
 from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table, slice_of
 
@@ -64,19 +65,33 @@ def identity(row: dict[str, Any]) -> str:
     return repr({name: value for name, value in row.items() if not isinstance(value, float)})
 
 
-def inputs(rows: DataFrame) -> Inputs:
+def inputs(rows: DataFrame, facts: DataFrame | None = None) -> Inputs:
     """Records of which each is there once, and stands for a delivery or for a copy on a link."""
-    return Inputs(rows.filter("subscriber is not null"), rows)
+    return Inputs(rows.filter("subscriber is not null"), rows, facts)
+
+
+def offers(spark: SparkSession, folder: Path, draw: random.Random) -> DataFrame | None:
+    """Facts of two times: bursts that some of the flows had offered, beside one of both separations."""
+    said = []
+    for _ in range(2):
+        clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for flow in range(FLOWS):
+            offer = {"min_sep_ns": draw.choice([MS, 100 * MS]), "burst": draw.randint(1, 9), "jitter_ns": 3}
+            clients[f"t{flow % 3}"].append({"client": f"p{flow}", "share": 0.1, "flow_share": 0.1, **offer})
+        said.append({"topics": [{"topic": topic, "clients": each} for topic, each in clients.items()]})
+    records.write_facts(folder, *said)
+    return bronze.facts(spark, folder)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_parts_of_whole_slices_add_up(spark: SparkSession, seed: int, table: Table) -> None:
+def test_parts_of_whole_slices_add_up(spark: SparkSession, seed: int, table: Table, tmp_path: Path) -> None:
     draw = random.Random(f"{seed} {table.name}")
     rows, cut = records.frame(spark, messages(draw)), draw.randint(1, 4)
+    facts = offers(spark, tmp_path, draw)
     before, after = (
-        table.partial(inputs(rows.filter(each))) for each in (slice_of() < cut, slice_of() >= cut)
+        table.partial(inputs(rows.filter(each), facts)) for each in (slice_of() < cut, slice_of() >= cut)
     )
-    same(table.merge(before.unionByName(after)), table.partial(inputs(rows)))
+    same(table.merge(before.unionByName(after)), table.partial(inputs(rows, facts)))
 
 
 def test_the_envelope_holds_in_every_window_and_is_reached_in_one(spark: SparkSession, seed: int) -> None:

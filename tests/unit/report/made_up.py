@@ -106,7 +106,7 @@ def others() -> dict[str, Rows]:
     envelopes = [
         {"run": "ward-3", "publisher": who, "topic": topic, "rho_hz": rate, "rho_bps": rate * 128,
          "sigma_messages": max(1.0, burst * 100 / rate), "sigma_bytes": 128.0, "min_sep_ns": 2 * MS,
-         "offered": rate == 500, "broken": broken, "count": 5_000, "since_ns": START,
+         "offered": rate == 500, "kept": not broken, "closer": broken, "count": 5_000, "since_ns": START,
          "until_ns": START + SECOND}
         for topic, who, burst, broken in (
             ("ward/3/alarm", "monitor", 1, 0), ("ward/3/images", "scanner", 900, 48_211)

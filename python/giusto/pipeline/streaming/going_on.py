@@ -20,7 +20,7 @@ from giusto.pipeline.tables.table import SLICE_NS
 if TYPE_CHECKING:
     from giusto.pipeline.fetching import Fetching
 
-FORMAT = 2
+FORMAT = 3
 QUERY, CHECKPOINT = "query.json", "checkpoint"
 
 
