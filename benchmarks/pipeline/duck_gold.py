@@ -264,6 +264,10 @@ def points() -> list[tuple[str, str, str, str]]:
     return [*found, ("o0", "min_sep_ns", "1", "1")]
 
 
+KEPT = "case when o0 <= min_sep_ns then true end"
+"""Without facts a burst may have been offered or not."""
+
+
 def envelope_rows(unit: str, letter: str, a: int, grid: list[int]) -> str:
     """From the last rate below the mean to the first one at which σ is a single message."""
     is_messages = unit == "messages"
@@ -277,8 +281,8 @@ def envelope_rows(unit: str, letter: str, a: int, grid: list[int]) -> str:
             {rate if is_messages else "null"} as rho_hz, {"null" if is_messages else bits} as rho_bps,
             {sigma if is_messages else "null"} as sigma_messages,
             {"null" if is_messages else sigma} as sigma_bytes,
-            false as offered, null::bigint as excess_ns, broken, count, size_bytes, largest_bytes, since_ns,
-            until_ns
+            false as offered, null::bigint as excess_ns, {KEPT} as kept, closer, count, size_bytes,
+            largest_bytes, since_ns, until_ns
         from (
             select *, unnest([{sigmas}]) as sigma, unnest({grid}) as b,
                 unnest(range({len(grid)})) as place,
@@ -303,7 +307,7 @@ ARRIVAL_ENVELOPE = f"""
         summed as (
             select *, row_number() over w as n, sum(size_bytes) over w as s,
                 t_sent_ns - first_value(t_sent_ns) over w as t,
-                t_sent_ns - lag(t_sent_ns) over w < min_sep_ns as is_broken
+                t_sent_ns - lag(t_sent_ns) over w < min_sep_ns as is_closer
             from messages
             window w as (
                 partition by {FLOW} order by t_sent_ns, sequence
@@ -312,7 +316,7 @@ ARRIVAL_ENVELOPE = f"""
         ),
         sums as (select * replace (s::bigint as s) from summed),
         excess as (
-            select {FLOW}, t_sent_ns, size_bytes, is_broken, {", ".join(excess(*point) for point in points())}
+            select {FLOW}, t_sent_ns, size_bytes, is_closer, {", ".join(excess(*point) for point in points())}
             from sums
             window w as (
                 partition by {FLOW} order by t_sent_ns, sequence
@@ -322,15 +326,15 @@ ARRIVAL_ENVELOPE = f"""
         flows as (
             select {FLOW}, count(*) as count, sum(size_bytes)::bigint as size_bytes,
                 max(size_bytes) as largest_bytes, min(t_sent_ns) as since_ns, max(t_sent_ns) as until_ns,
-                count(*) filter (where is_broken) as broken,
+                count(*) filter (where is_closer) as closer,
                 {", ".join(f"max({name}) as {name}" for name, *_ in points())}
             from excess group by {FLOW}
         )
     {envelope_rows("messages", "m", MESSAGE_UNIT, MESSAGE_GRID)}
     union all {envelope_rows("bytes", "b", BYTE_UNIT, BYTE_GRID)}
     union all
-    select {FLOW}, 'messages', 1e9 / min_sep_ns, null, o0 / min_sep_ns, null, true, o0 - min_sep_ns, broken,
-        count, size_bytes, largest_bytes, since_ns, until_ns
+    select {FLOW}, 'messages', 1e9 / min_sep_ns, null, o0 / min_sep_ns, null, true, o0 - min_sep_ns,
+        {KEPT}, closer, count, size_bytes, largest_bytes, since_ns, until_ns
     from flows where min_sep_ns is not null
 """
 

@@ -56,8 +56,9 @@ class EnvelopeModel(
 ):
     """How bursty a flow was. `excess_ns` is the jitter that an offer of one message per `min_sep_ns` needs.
 
-    `points` are of the whole flow in ascending order of ρ; `broken` counts messages that came closer than
-    offered. All of it is by when messages were sent.
+    `points` are of the whole flow in ascending order of ρ; `closer` (in JSON `broken`) counts messages that
+    came closer than `min_sep_ns`. `kept` says whether burst, jitter and tolerance covered them, if that is
+    known. All of it is by when messages were sent.
     """
 
     run: str
@@ -70,7 +71,8 @@ class EnvelopeModel(
     points: tuple[RatePoint, ...] = ()
     min_sep_ns: Count | None = None
     excess_ns: Nanoseconds | None = None
-    broken: Count = 0
+    closer: Count = msgspec.field(default=0, name="broken")
+    kept: bool | None = None
 
     @property
     def subject(self) -> str:

@@ -34,7 +34,7 @@ def bursty(excess_ns: int, run: str) -> EnvelopeModel:
         largest_bytes=8,
         min_sep_ns=10 * MS,
         excess_ns=excess_ns,
-        broken=3,
+        closer=3,
     )
 
 

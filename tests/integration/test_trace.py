@@ -118,6 +118,54 @@ def test_facts_say_which_bound_was_proved_for_a_topic_under_contract(tmp_path: P
         eventually(lambda: bounds_ns(tmp_path) == expected, "the facts")
 
 
+def test_facts_say_what_each_client_offers(tmp_path: Path) -> None:
+    expected = {"steady": (10_000_000, 1, 0), "bursty": (1_000_000, 4, 2_000_000), "free": (None, None, None)}
+    with (
+        BrokerProcess(**{"trace.folder": str(tmp_path), "guarantee.tolerance": "7ms"}) as broker,
+        giusto.connect(broker.address, name="a") as bus,
+    ):
+        bus.advertise("steady", giusto.Offer(min_sep="10ms"))
+        publisher = bus.advertise("bursty", giusto.Offer(rate="5/s", burst=9))
+        bus.advertise("free")
+        eventually(lambda: offers(tmp_path).get("bursty") == (200_000_000, 9, 0), "the facts")
+        publisher.unadvertise()
+        bus.advertise("bursty", giusto.Offer(rate="1000/s", burst=4, jitter="2ms"))
+        eventually(lambda: offers(tmp_path) == expected, "the facts of another offer")
+        assert newest(tmp_path)["tolerance_ns"] == 7_000_000
+
+
+def test_a_broker_that_samples_traces_one_message_in_so_many_and_counts_the_rest(tmp_path: Path) -> None:
+    every = 5
+    with BrokerProcess(**{"trace.folder": str(tmp_path), "trace.sampling": every}) as broker:
+        exchange(broker.address)
+        broker.signal(signal.SIGTERM)
+        assert broker.wait() == 0
+    kept = record.read(tmp_path)["sequence"].to_pylist()
+    assert kept == sampled("monitor", COUNT, every), "chosen by a hash of the name and the number"
+    assert COUNT / every / 1.2 < len(kept) < 1.2 * COUNT / every
+    left_out = [line for line in said(tmp_path) if line["event"] == "dropped"]
+    assert {line["reason"] for line in left_out} == {"sampling"}
+    assert sum(line["rows"] for line in left_out) == COUNT - len(kept)
+    metadata = pq.read_metadata(record.files(tmp_path)[0]).metadata
+    assert json.loads(metadata[b"giusto.trace"])["sampling"] == every
+
+
+def sampled(publisher: str, count: int, one_of: int) -> list[int]:
+    """The numbers of the messages that are sampled: FNV-1a of the name, mixed as SplitMix64 does."""
+    mask = 2**64 - 1
+    name = 0xCBF29CE484222325
+    for byte in publisher.encode():
+        name = (name ^ byte) * 0x100000001B3 & mask
+
+    def mixed(value: int) -> int:
+        value = (value + 0x9E3779B97F4A7C15) & mask
+        value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & mask
+        value = (value ^ value >> 27) * 0x94D049BB133111EB & mask
+        return value ^ value >> 31
+
+    return [number for number in range(count) if mixed(name ^ mixed(number)) <= mask // one_of]
+
+
 def test_a_client_that_traces_has_a_record_of_each_message_and_subscription(tmp_path: Path) -> None:
     with BrokerProcess(**{"trace.folder": str(tmp_path)}) as broker:
         with (
@@ -252,6 +300,15 @@ def newest(folder: Path) -> dict[str, Any]:
 def bounds_ns(folder: Path) -> dict[str, int | None]:
     """The bounds of topics, by the last facts."""
     return {topic["topic"]: topic["bound_ns"] for topic in newest(folder)["topics"]}
+
+
+def offers(folder: Path) -> dict[str, tuple[int | None, ...]]:
+    """What is offered on topics of one publisher each, by the last facts."""
+    keys = ("min_sep_ns", "burst", "jitter_ns")
+    return {
+        topic["topic"]: tuple(topic["clients"][0].get(key) for key in keys)
+        for topic in newest(folder)["topics"]
+    }
 
 
 def clients(folder: Path) -> dict[tuple[str, str], float]:

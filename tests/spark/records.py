@@ -122,6 +122,14 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]], **trace: Any) -> Path:
     return path
 
 
+def write_facts(folder: Path, *said: Mapping[str, Any]) -> None:
+    """Files of facts at hub, one for each, beside the records of a folder."""
+    (folder / "facts").mkdir(parents=True, exist_ok=True)
+    for number, fact in enumerate(said, 1):
+        head = {"run": "r", "node": "hub", "at_ns": number}
+        (folder / "facts" / f"hub-r-{number:08}.json").write_text(json.dumps({**head, **fact}))
+
+
 def plain(rows: DataFrame) -> list[dict[str, Any]]:
     """The rows of a DataFrame, in an order that does not depend on how they were computed."""
     return sorted((row.asDict() for row in rows.collect()), key=repr)

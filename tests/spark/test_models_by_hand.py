@@ -279,7 +279,8 @@ def test_the_envelope_of_a_burst_is_what_an_offer_would_have_needed(spark: Spark
     assert len(offered) == 1
     # From 0 to 12 ms come four: 4 - 12/10 = 2.8 messages, 18 ms of jitter beside one message.
     row = offered[0]
-    assert (row["count"], row["broken"], row["exact"], row["rho_hz"]) == (5, 2, True, 100.0)
+    assert (row["count"], row["closer"], row["exact"], row["rho_hz"]) == (5, 2, True, 100.0)
+    assert (row["kept"], row["complete"]) == (None, True), "nobody says which burst was offered"
     assert row["sigma_messages"] == pytest.approx(2.8)
     assert row["excess_ns"] == 18 * MS
     assert (row["since_ns"], row["until_ns"], row["size_bytes"]) == (T0, T0 + 40 * MS, 500)

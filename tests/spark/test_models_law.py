@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import records
 from records import seen
 
-from giusto.pipeline.tables import envelope
+from giusto.pipeline.tables import bronze, envelope
 from giusto.pipeline.tables.gold import arrival_envelope, link_model, quantum, shares
 from giusto.pipeline.tables.table import SLICE_NS, Inputs, Table, slice_of
 
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 MS = 1_000_000
 TABLES = (shares.TABLE, link_model.TABLE, arrival_envelope.TABLE, quantum.TABLE)
 FLOWS = 12
-FACTS = (
-    "run string, node string, at_ns long, fragment_bytes long, topic string, guarded boolean, "
-    "cells_share double, quanta_share double, client string, client_share double, flow_share double"
-)
 
 
 def messages(draw: random.Random) -> list[dict[str, Any]]:
@@ -68,25 +65,41 @@ def identity(row: dict[str, Any]) -> str:
     return repr({name: value for name, value in row.items() if not isinstance(value, float)})
 
 
-def inputs(rows: DataFrame) -> Inputs:
+def inputs(rows: DataFrame, facts: DataFrame | None = None) -> Inputs:
     """Records of which each is there once, and stands for a delivery or for a copy on a link."""
-    said = [
-        ("r", "hub", at_ns, 70_000, f"t{n % 3}", n % 3 == 0, 0.5, part, f"p{n}", part, part / 2)
-        for n in range(FLOWS)
-        for at_ns, part in ((0, 0.25), (2 * SLICE_NS, None if n % 2 else 0.75))
-        if part is not None
-    ]
-    return Inputs(rows.filter("subscriber is not null"), rows, rows.sparkSession.createDataFrame(said, FACTS))
+    return Inputs(rows.filter("subscriber is not null"), rows, facts)
+
+
+def facts_of(spark: SparkSession, folder: Path, draw: random.Random) -> DataFrame | None:
+    """Facts of two times: what flows were allotted, and bursts that they had offered.
+
+    Each offer is beside one of both separations, so it is that of some of the flows.
+    """
+    said = []
+    for at_ns, part in ((0, 0.25), (2 * SLICE_NS, 0.75)):
+        clients: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for flow in range(0, FLOWS, 1 if at_ns == 0 else 2):
+            offer = {"min_sep_ns": draw.choice([MS, 100 * MS]), "burst": draw.randint(1, 9), "jitter_ns": 3}
+            shares = {"share": part, "flow_share": part / 2}
+            clients[f"t{flow % 3}"].append({"client": f"p{flow}", **shares, **offer})
+        topics = [
+            {"topic": topic, "guarded": topic == "t0", "share": 0.5, "quanta_share": part, "clients": each}
+            for topic, each in clients.items()
+        ]
+        said.append({"at_ns": at_ns, "fragment_bytes": 70_000, "topics": topics})
+    records.write_facts(folder, *said)
+    return bronze.facts(spark, folder)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_parts_of_whole_slices_add_up(spark: SparkSession, seed: int, table: Table) -> None:
+def test_parts_of_whole_slices_add_up(spark: SparkSession, seed: int, table: Table, tmp_path: Path) -> None:
     draw = random.Random(f"{seed} {table.name}")
     rows, cut = records.frame(spark, messages(draw)), draw.randint(1, 4)
+    facts = facts_of(spark, tmp_path, draw)
     before, after = (
-        table.partial(inputs(rows.filter(each))) for each in (slice_of() < cut, slice_of() >= cut)
+        table.partial(inputs(rows.filter(each), facts)) for each in (slice_of() < cut, slice_of() >= cut)
     )
-    same(table.merge(before.unionByName(after)), table.partial(inputs(rows)))
+    same(table.merge(before.unionByName(after)), table.partial(inputs(rows, facts)))
 
 
 def test_the_envelope_holds_in_every_window_and_is_reached_in_one(spark: SparkSession, seed: int) -> None:

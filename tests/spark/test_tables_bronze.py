@@ -169,7 +169,8 @@ def test_records_that_are_nowhere_are_refused(tmp_path: Path) -> None:
 def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_path: Path) -> None:
     assert bronze.facts(spark, tmp_path) is None
     (tmp_path / "facts").mkdir()
-    clients = [{"client": "p", "share": 0.25, "flow_share": 0.125}, {"client": "q", "share": None}]
+    offer = {"min_sep_ns": 100, "burst": 4, "jitter_ns": 7}
+    clients = [{"client": "p", "share": 0.25, "flow_share": 0.125, **offer}, {"client": "q", "share": None}]
     topics: list[dict[str, Any]] = [
         {
             "topic": "a",
@@ -184,7 +185,7 @@ def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_pa
     ]
     head = {"run": "r", "node": "hub", "at_ns": 7, "wall_offset_ns": 5, "input": "twrr", "output": "mtep"}
     (tmp_path / "facts" / "hub-r-1.json").write_text(
-        json.dumps({**head, "fragment_bytes": 9, "topics": topics})
+        json.dumps({**head, "fragment_bytes": 9, "tolerance_ns": 20, "topics": topics})
     )
     (tmp_path / "facts" / "hub-r-2.json").write_text("{")
     # What is of no use, or has a value that is, is left out.
@@ -207,6 +208,12 @@ def test_facts_are_one_row_for_each_topic_and_client(spark: SparkSession, tmp_pa
         ("mtep", 2.0, 0.5, 0.75, True),
         ("mtep", 1.0, None, None, None),
     }
+    # Three more than one may come a separation early, and each by jitter and tolerance.
+    assert [(row["min_sep_ns"], row["allowed_ns"]) for row in rows] == [
+        (100, 327),
+        (None, None),
+        (None, None),
+    ]
     assert [(row["topic"], row["bound_ns"]) for row in rows] == [("a", 9), ("a", 9), ("b", None)]
     assert {(row["client"], row["flow_share"], row["fragment_bytes"]) for row in rows} == {
         ("p", 0.125, 9),

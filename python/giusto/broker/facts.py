@@ -1,4 +1,4 @@
-"""What a broker allots to topics and clients now, and what it has proved for them, for its trace.
+"""What a broker allots to topics and clients now, what it has proved for them and they offer, for its trace.
 
 Topics under contract are served before the rest: the shares of each kind are parts of its own time.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from giusto.broker.holdings import offer_of
 from giusto.broker.registry import Registry, Topic
 from giusto.config import BrokerConfig
 from giusto.config.broker import share_of
-from giusto.trace.facts import Allotment, allotted
+from giusto.trace.facts import Allotment, allotted, limit_of
 
 _WEIGHTS: dict[str, Callable[[Topic], int]] = {
     "twrr": lambda topic: share_of(topic.share).weight,
@@ -34,9 +35,11 @@ def facts_of(registry: Registry, bounds_ns: Mapping[str, int | None], config: Br
             for fact in allotted(config.input, kind)
         )
     policies = {"input": config.input, "output": config.output}
-    return {**policies, "fragment_bytes": config.fragment_bytes, "topics": told}
+    numbers = {"fragment_bytes": config.fragment_bytes, "tolerance_ns": config.tolerance_ns}
+    return {**policies, **numbers, "topics": told}
 
 
 def _allotment(topic: Topic, policy: str) -> Allotment:
     weight = _WEIGHTS[policy](topic) if policy in _WEIGHTS else None
-    return Allotment(topic.name, weight, tuple({flow.client.name for flow in topic.flows.values()}))
+    offers = {flow.client.name: limit_of(offer_of(flow.offer)) for flow in topic.flows.values()}
+    return Allotment(topic.name, weight, tuple(offers), offers)

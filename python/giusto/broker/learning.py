@@ -201,7 +201,7 @@ class Learning:
         needed = widened(offer, model, self._tolerance_ns)
         if isinstance(needed, str):
             return "kept", needed
-        came = f"{model.broken:,} messages came closer than offered; {_burst(needed)} would cover them"
+        came = f"{model.closer:,} messages came closer than offered; {_burst(needed)} would cover them"
         if model.mean_hz * offer.limit[1] > 1.01e9 * offer.limit[0]:
             return "reported", f"it sends {model.mean_hz:,.0f} messages in a second, more often than offered"
         return self._widen(flow, needed, came)

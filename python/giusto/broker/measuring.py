@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from giusto.contract import Offer
-from giusto.contract.offer import BURST_MAX, SIZE_BYTES_MAX
+from giusto.contract.offer import BURST_MAX, SIZE_BYTES_MAX, leeway_ns
 from giusto.models import EnvelopeModel, RatePoint
 
 LEAST_HZ = 0.001
@@ -14,18 +14,15 @@ ROOM = 1.1
 
 
 def widened(offer: Offer, model: EnvelopeModel, tolerance_ns: int) -> Offer | str:
-    """The offer with the burst and jitter that were seen at its rate; or why there is nothing to widen.
-
-    Any window of n messages has n·P - span of at most burst·P + jitter, with P the separation.
-    """
-    assert offer.limit is not None
-    count, period_ns = offer.limit
-    separation_ns = period_ns // count
+    """The offer with the burst and jitter that were seen at its rate; or why there is nothing to widen."""
+    separation_ns = offer.separation_ns
+    assert separation_ns is not None
     if model.excess_ns is None or model.min_sep_ns is None:
         return "it was measured without its offer"
     if abs(model.min_sep_ns - separation_ns) > 1:
         return "it was measured under another offer"
-    more_ns = model.excess_ns - (offer.burst - 1) * separation_ns - offer.jitter_ns
+    kept_ns = leeway_ns(separation_ns=separation_ns, burst=offer.burst, jitter_ns=offer.jitter_ns)
+    more_ns = model.excess_ns - kept_ns
     if more_ns <= tolerance_ns:
         return "it keeps its offer" if more_ns <= 0 else "it keeps its offer within the tolerance"
     burst = min(offer.burst + more_ns // separation_ns, BURST_MAX)

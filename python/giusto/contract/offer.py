@@ -95,6 +95,11 @@ class Offer:
             return self.count, self.period_ns
         return None
 
+    @property
+    def separation_ns(self) -> int | None:
+        """Time between two messages at its limit, rounded down: `min_sep_ns` of records."""
+        return None if self.limit is None else self.limit[1] // self.limit[0]
+
     def terms(self) -> OfferTerms:
         """The offer as it goes over the wire."""
         return OfferTerms(
@@ -167,3 +172,12 @@ class Offer:
             yield "of use for", show_ns(self.timeout_ns)
         if self.jitter_ns:
             yield "released late by at most", show_ns(self.jitter_ns)
+
+
+def leeway_ns(*, separation_ns: int, burst: int, jitter_ns: int) -> int:
+    """How much earlier messages may come than one in each separation, if the offer is kept.
+
+    Any window of n messages has n·P - span of at most burst·P + jitter, with P the separation; a single
+    message has P.
+    """
+    return (burst - 1) * separation_ns + jitter_ns

@@ -52,9 +52,9 @@ class Delivered:
     hops: DataFrame
     copies: DataFrame
 
-    def inputs(self, facts: DataFrame | None, window_ns: int) -> Inputs:
+    def inputs(self, facts: DataFrame | None, window_ns: int, gaps: frozenset[str] = frozenset()) -> Inputs:
         """For tables."""
-        return Inputs(self.deliveries, self.hops, facts, window_ns, self.messages)
+        return Inputs(self.deliveries, self.hops, facts, window_ns, self.messages, gaps)
 
     def used(self, work: Work) -> int:
         """Rows that are part of a delivery, or a copy on a link."""

@@ -19,6 +19,7 @@ from giusto.models import (
     encode,
     topic_of,
 )
+from giusto.pipeline.manifests import gaps
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +33,8 @@ Row = Mapping[str, Any]
 def publish(url: str, tables: Mapping[str, pa.Table]) -> list[Model]:
     """Publish what some of TABLES, as presented, say to the broker at `url`; returns what that was.
 
-    Of flows only those that have no offer, or broke it: there may be very many, and others change nothing.
+    Of flows only those that have no offer, or may have broken it: there may be very many, and others change
+    nothing. Of runs of which records are missing there are models of links alone.
     """
     found = [model for model in models(tables) if is_news(model)]
     with connect(url, name=f"$pipeline-{os.getpid()}") as bus:
@@ -45,7 +47,9 @@ def publish(url: str, tables: Mapping[str, pa.Table]) -> list[Model]:
 
 def is_news(model: Model) -> bool:
     """Whether a broker could make something of it."""
-    return not isinstance(model, EnvelopeModel) or model.min_sep_ns is None or model.broken > 0
+    if not isinstance(model, EnvelopeModel) or model.min_sep_ns is None:
+        return True
+    return model.closer > 0 and model.kept is not True
 
 
 def measured(
@@ -58,8 +62,11 @@ def measured(
     from giusto.pipeline.tables.silver import silver
     from giusto.pipeline.tables.table import Inputs
 
-    found = silver(bronze.read(session or of_process(), records).rows)
-    inputs = Inputs(found.deliveries, found.hops)
+    spark = session or of_process()
+    read = bronze.read(spark, records)
+    found, missing = silver(read.rows), gaps(Path(records), read.files.good)
+    facts = bronze.facts(spark, records)
+    inputs = Inputs(found.deliveries, found.hops, facts, gaps=frozenset(missing))
     return {name: table(name).of(inputs).toArrow() for name in names}
 
 
@@ -89,8 +96,8 @@ def links(rows: Iterable[Row]) -> Iterator[LinkModel]:
 
 
 def envelopes(rows: Iterable[Row]) -> Iterator[EnvelopeModel]:
-    """A model per flow; of a flow that has changed its offer, one for each."""
-    in_messages = [row for row in rows if row["unit"] == "messages"]
+    """A model per flow of which no record is missing; of one that has changed its offer, one for each."""
+    in_messages = [row for row in rows if row["unit"] == "messages" and row["complete"]]
     for _, found in grouped(in_messages, "run", "publisher", "topic", "min_sep_ns"):
         yield envelope(found)
 
@@ -110,7 +117,8 @@ def envelope(rows: list[Row]) -> EnvelopeModel:
         points=tuple(RatePoint(rho_hz, sigma) for rho_hz, sigma in points),
         min_sep_ns=one["min_sep_ns"],
         excess_ns=next((row["excess_ns"] for row in rows if row["offered"]), None),
-        broken=one["broken"],
+        closer=one["closer"],
+        kept=one["kept"],
     )
 
 

@@ -15,7 +15,7 @@ from giusto.pipeline.damage import CORRUPT, damage
 from giusto.pipeline.delivering import Delivered, Rows, delivered
 from giusto.pipeline.judging import audited, counted_by
 from giusto.pipeline.linking import link_name, refer
-from giusto.pipeline.manifests import told
+from giusto.pipeline.manifests import Gap, gaps, told
 from giusto.pipeline.origin import Origin
 from giusto.pipeline.output import BUS, DELIVERIES, QUARANTINE, STREAM, Output, named, write_files
 from giusto.pipeline.progress import LOOKING, Progress, Steps, Watch
@@ -45,6 +45,7 @@ class Once:
     fetching: Fetching | None = None
     started_s: float = field(default_factory=time.monotonic)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    gaps: dict[str, Gap] = field(default_factory=dict)
 
     def gather(self, before: Origin | None = None) -> Inspected:
         """The files there are, found without Spark; refused if none has rows. `before` gives way to them."""
@@ -60,6 +61,7 @@ class Once:
 
     def run(self, spark: SparkSession, files: Inspected, before: Origin | None = None) -> Verdict:
         """Make everything anew; nothing in `out` changes before all of it is there."""
+        self.gaps = gaps(self.records, files.good)
         counts = self.made(Work(spark, self.out.path), files)
         if not counts.used and self.out.has_tables():
             raise self.refusal(f"a record that can be used; left out {by_reason(counts.quarantined)}")
@@ -69,6 +71,7 @@ class Once:
             self.out,
             counts,
             **told(self.records),
+            gaps=self.gaps,
             started=self.started.isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - self.started_s, 3),
         )
@@ -130,7 +133,8 @@ class Once:
         rows, bad = self.good_rows(work, files)
         steps.next(DELIVERIES)
         done = delivered(work, rows, self.out.new(DELIVERIES))
-        inputs = done.inputs(bronze.facts(work.spark, self.records), self.origin.window_ns)
+        facts = bronze.facts(work.spark, self.records)
+        inputs = done.inputs(facts, self.origin.window_ns, frozenset(self.gaps))
         work.all(partial(self.write_table, work, table, inputs, steps) for table in TABLES)
         steps.next("verdict")
         return self.counts(work, files, bad, done)

@@ -27,7 +27,7 @@ from giusto.pipeline.result import Result
 from giusto.pipeline.session import require, session
 from giusto.pipeline.streaming.going_on import GoingOn
 from giusto.pipeline.streaming.stream import Stream
-from giusto.pipeline.verdict import Verdict
+from giusto.pipeline.verdict import Verdict, missing
 from giusto.pipeline.volume import volume
 
 if TYPE_CHECKING:
@@ -203,15 +203,28 @@ def publish_models(url: str, done: Result) -> int:
     return len(models.publish(url, {name: done.table(name) for name in models.TABLES}))
 
 
+def withheld(verdict: Verdict) -> list[str]:
+    """Of which runs no models of flows and quanta are published, and why."""
+    return [f"no models of flows and quanta: {lack}" for lack in missing(verdict.gaps)]
+
+
 @dataclass(slots=True)
 class Telling:
-    """Publishes the models of a stream. If the broker is away it hears the next ones; that is said once."""
+    """Publishes the models of a stream. If the broker is away it hears the next ones; that is said once.
+
+    So is it of each run that not all models of it are published.
+    """
 
     url: str
     out: Path
     is_away: bool = False
+    said: int = 0
 
     def __call__(self, verdict: Verdict) -> None:
+        if len(verdict.gaps) > self.said:
+            self.said = len(verdict.gaps)
+            for line in withheld(verdict):
+                _log.warning("%s", line)
         try:
             publish_models(self.url, Result(self.out, verdict))
             self.is_away = False

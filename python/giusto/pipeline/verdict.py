@@ -24,6 +24,8 @@ class Verdict:
     what did reach one, if they say anything, and `unended` counts those of them that had not ended. Of a
     stream, `pending` rows are used already, but of slices that have not ended; `state_bytes` is what it keeps
     to go on; `forgotten` are those of the deliveries that are too old to be in the table still.
+    `gaps` are runs of which records are missing, by name: one message in `sampling` was recorded, and of
+    those so many records were `dropped`, by reason.
     """
 
     runs: list[str]
@@ -50,6 +52,7 @@ class Verdict:
     started: str = ""
     seconds: float = 0.0
     complete: bool = True
+    gaps: dict[str, Any] = field(default_factory=dict)
     arrived: int = field(init=False)
     verdict: str = field(init=False)
 
@@ -131,6 +134,23 @@ def largest(rows: Iterable[Mapping[str, Any]], name: str) -> float | None:
 def by_reason(counts: Mapping[str, int]) -> str:
     """`12 policed, 3 overflow`."""
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if count)
+
+
+def missing(gaps: Mapping[str, Mapping[str, Any]], most: int = 3) -> list[str]:
+    """`of run a1 1 message in 5 was recorded`, for some runs, and how many there are more."""
+    said = [f"of run {run} {lacking(gap)}" for run, gap in gaps.items()]
+    rest = len(said) - most
+    others = f"of {rest:,} more run{'s' if rest > 1 else ''} not every record is there"
+    return [*said[:most], others] if rest > 0 else said
+
+
+def lacking(gap: Mapping[str, Any]) -> str:
+    """What records of a run there are not."""
+    is_sampled = gap["sampling"] > 1
+    rows = sum(rows for reason, rows in gap["dropped"].items() if reason != "sampling" or not is_sampled)
+    parts = [f"1 message in {gap['sampling']:,} was recorded"] if is_sampled else []
+    parts += [f"{rows:,} record{' was' if rows == 1 else 's were'} dropped"] if rows else []
+    return " and ".join(parts)
 
 
 def summed(counted: Iterable[tuple[str, int]]) -> dict[str, int]:

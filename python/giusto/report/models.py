@@ -16,7 +16,8 @@ LINK_COLUMNS = (*LINK, "count", "mean_ns_per_kb", "variance", "normal", "least_n
 QUANTUM_COLUMNS = ("node", "size_class", "fan_out", "count", "mean_ns", "p50_ns", "p99_ns", "max_ns")
 FLOW = ("run", "publisher", "topic", "min_sep_ns")
 """A flow that offered two things one after the other counts as two, as in the table."""
-FLOW_COLUMNS = (*FLOW, "rho_hz", "sigma_messages", "offered", "broken", "count")
+FLOW_COLUMNS = (*FLOW, "rho_hz", "sigma_messages", "offered", "kept", "closer", "count")
+KEPT = {True: "yes", False: "no"}
 MOST = 30
 
 
@@ -48,23 +49,39 @@ def normal(row: Row) -> str:
 
 
 def flows(rows: list[Row]) -> Markup:
-    """A row for each flow: its largest burst at some rates, and how often it broke its offer."""
-    found = sorted(bursts(rows), key=lambda flow: (-flow["broken"], *(str(flow[part]) for part in FLOW)))
+    """A row for each flow: whether it kept its offer, and its largest burst at some rates."""
+    found = sorted(bursts(rows), key=broken_first)
     shown, more = worst(found, MOST, "flows", "first")
     runs = several(found)
     columns = [
         Column("flow", lambda row: key(row, runs)),
         Column("messages", lambda row: count(row["count"]), lambda row: row["count"]),
-        Column("sent closer than offered", lambda row: count(row["broken"]), lambda row: row["broken"]),
+        Column("offer kept", offer_kept),
+        Column("closer than the separation", lambda row: count(row["closer"]), lambda row: row["closer"]),
         Column("burst at the rate offered", lambda row: row["offered"]),
         Column("largest burst beyond a rate", lambda row: ladder(row["steps"])),
     ]
     about = paragraph(
-        "By when messages were sent, and without any tolerance. The broker polices by when they come to it: "
-        "of messages that were sent as offered some may be policed if they came together.",
+        "By when messages were sent. Messages that came closer than the separation are within the offer as "
+        "far as its burst, its jitter and the tolerance of the broker cover them. The broker polices by when "
+        "messages come to it: of those that were sent as offered some may be policed if they came together.",
         class_="about",
     )
-    return joined([about, more, table(columns, shown, "Flows, those that broke their offers most first")])
+    return joined([about, more, table(columns, shown, "Flows, those that broke their offers first")])
+
+
+def broken_first(flow: Row) -> tuple[Any, ...]:
+    """Offers that were not kept, then those of which that is not known; where more came closer first."""
+    is_doubtful = flow["kept"] is None and flow["min_sep_ns"] is not None
+    doubt = 0 if flow["kept"] is False else 1 if is_doubtful else 2
+    return doubt, -flow["closer"], *(str(flow[part]) for part in FLOW)
+
+
+def offer_kept(flow: Row) -> Markup:
+    """Yes, no or not known; without an offer there is nothing to keep."""
+    if flow["min_sep_ns"] is None:
+        return element("span", "none made", class_="quiet")
+    return element("span", KEPT.get(flow["kept"], "not known"))
 
 
 def bursts(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -78,7 +95,8 @@ def _flow(rows: list[Row]) -> dict[str, Any]:
     return {
         **{part: rows[0][part] for part in FLOW},
         "count": max(row["count"] or 0 for row in rows),
-        "broken": max(row["broken"] or 0 for row in rows),
+        "kept": rows[0]["kept"],
+        "closer": max(row["closer"] or 0 for row in rows),
         "offered": next((step(row) for row in told if row["offered"]), "nothing"),
         "steps": [step(row) for row in told if not row["offered"]],
     }

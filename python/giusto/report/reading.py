@@ -77,11 +77,23 @@ def verdict(path: Path) -> Mapping[str, Any]:
         _require(path, name, isinstance(found.get(name), int | None), found.get(name), "a whole number")
     for name in REASONS:
         value = found.get(name) or {}
-        whole = isinstance(value, dict) and all(isinstance(each, int) for each in value.values())
-        _require(path, name, whole, value, "whole numbers by reason")
+        _require(path, name, _is_counts(value), value, "whole numbers by reason")
+    gaps = found.get("gaps") or {}
+    known = isinstance(gaps, dict) and all(_is_gap(gap) for gap in gaps.values())
+    _require(path, "gaps", known, gaps, "`sampling` and `dropped` by run")
     for name in RATIOS:
         _require(path, name, isinstance(found.get(name), int | float | None), found.get(name), "a number")
     return found
+
+
+def _is_counts(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, int) for each in value.values())
+
+
+def _is_gap(value: object) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("sampling"), int):
+        return False
+    return _is_counts(value.get("dropped"))
 
 
 def _require(path: Path, name: str, met: bool, value: object, expected: str) -> None:

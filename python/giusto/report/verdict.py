@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from giusto.pipeline.verdict import missing
 from giusto.report.markup import Markup, element, paragraph
 from giusto.report.wording import count, counted, percent, were
 
@@ -20,6 +21,9 @@ WORDS = {
     "empty": "Nothing to judge",
 }
 BY_LESS = "by less than the clocks may be apart"
+WITH_GAPS = (
+    "counts and rates are of what was recorded, bursts may have been larger, and no service times are known"
+)
 
 
 def kind(found: Mapping[str, Any]) -> str:
@@ -111,13 +115,16 @@ def banner(found: Mapping[str, Any]) -> Markup:
 
 
 def provisos(found: Mapping[str, Any]) -> list[str]:
-    """What a reader has to know with it: a bound that was wrong, what may change, what a stream left out."""
+    """What a reader has to know with it: a bound that was wrong, what is missing or may change."""
     words = []
     if (found.get("proved_ratio") or 0) > 1 and not found.get("violations"):
         words.append(
             "A delivery was later than the bound that was proved, though not than promised: the machine "
             "stood still, its costs are higher than it reckons with, or a publisher broke its offer."
         )
+    if found.get("gaps"):
+        lack = "; ".join(missing(found["gaps"]))
+        words.append(f"{lack[:1].upper()}{lack[1:]}: {WITH_GAPS}.")
     if found.get("pending"):
         records = counted(found["pending"], "record")
         words.append(f"A stream made this: {records} of time that has not ended may still be joined.")

@@ -12,7 +12,7 @@ from giusto.sim.policy import Input, Output
 from giusto.sim.scenario import Scenario
 from giusto.sim.topic import Topic
 from giusto.trace import Options, TraceWriter, layout
-from giusto.trace.facts import Allotment, allotted, write_facts
+from giusto.trace.facts import Allotment, allotted, limit_of, write_facts
 
 
 def write_trace(
@@ -48,15 +48,16 @@ def facts_of(scenario: Scenario, broker: Broker, run: str) -> dict[str, Any]:
     policy = None if broker.processor is None else _policy(broker.processor.policy)
     here = [publisher for publisher in scenario.publishers if publisher.broker == broker.name]
     topics = [
-        Allotment(topic.name, _weight(topic, policy), names)
+        Allotment(topic.name, _weight(topic, policy), tuple(offers), offers)
         for topic in scenario.all_topics
-        if (names := tuple({each.name for each in here if each.topic == topic.name}))
+        if (offers := {each.name: limit_of(each.offer) for each in here if each.topic == topic.name})
     ]
     seen = {"run": run, "node": broker.name, "at_ns": 0, "wall_offset_ns": 0}
     quantum = None if broker.processor is None else broker.processor.fragment_bytes
-    policies = {"input": policy, "output": _output(scenario, broker), "fragment_bytes": quantum}
+    policies = {"input": policy, "output": _output(scenario, broker)}
+    limits = {"fragment_bytes": quantum, "tolerance_ns": 0}
     known = None if _is_fed(scenario, broker) else policy
-    return {**seen, **policies, "topics": allotted(known, topics)}
+    return {**seen, **policies, **limits, "topics": allotted(known, topics)}
 
 
 def _output(scenario: Scenario, broker: Broker) -> str | None:

@@ -58,7 +58,7 @@ def envelope(excess_ns: int | None, **given: object) -> EnvelopeModel:
         "points": (RatePoint(80.0, 5.0), RatePoint(113.0, 3.0), RatePoint(160.0, 2.2)),
         "min_sep_ns": 10 * MS,
         "excess_ns": excess_ns,
-        "broken": 7,
+        "closer": 7,
     }
     return EnvelopeModel(**{**found, **given})  # type: ignore[arg-type]
 
@@ -330,7 +330,8 @@ def twisted(model: Model, data: st.DataObject) -> Model:
     costs = tuple(QuantumCost(**cost) for cost in plain.pop("costs", []))
     plain.pop("kind")
     given = {"points": points} if points else {"costs": costs} if costs else {}
-    return kind(**plain, **given)
+    names = dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))
+    return kind(**{names[name]: value for name, value in plain.items()}, **given)
 
 
 @pytest.mark.parametrize(

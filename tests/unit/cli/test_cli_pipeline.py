@@ -98,6 +98,19 @@ def test_records_that_were_written_and_not_read_are_no_secret_either() -> None:
     assert said[1]["not read"] == "1 record was written and not read: run it again to have them"
 
 
+def test_runs_of_which_records_are_missing_are_named_with_the_models_that_are_not_published() -> None:
+    gaps = {"a1": {"sampling": 5, "dropped": {"sampling": 80}}, "a2": {"sampling": 1, "dropped": {"ring": 2}}}
+    verdict = judged(Counts(used=9), 9, [AUDIT], [], [], dropped={}, gaps=gaps)
+    assert dict(rows(verdict))["gaps"] == (
+        "of run a1 1 message in 5 was recorded; of run a2 2 records were dropped: counts and rates are of "
+        "what was recorded, bursts may have been larger, and no service times are known"
+    )
+    assert running.withheld(verdict) == [
+        "no models of flows and quanta: of run a1 1 message in 5 was recorded",
+        "no models of flows and quanta: of run a2 2 records were dropped",
+    ]
+
+
 def test_the_page_beside_the_tables_is_made_anew_if_there_is_one(tmp_path: Path) -> None:
     verdict = judged(Counts(records=9, used=9), 9, [AUDIT], [], [], dropped={})
     (tmp_path / "verdict.json").write_text(json.dumps(verdict.to_dict()), "utf-8")

@@ -50,7 +50,7 @@ def test_no_window_has_more_and_one_has_as_much(
     ):
         expected = [every_window(at_ns, costs, int(a), int(b)) for a, b in zip(*rates, strict=True)]
         assert excess.best.tolist() == expected
-    assert found.broken == sum(later - earlier < (min_sep_ns or 0) for earlier, later in pairwise(at_ns))
+    assert found.closer == sum(later - earlier < (min_sep_ns or 0) for earlier, later in pairwise(at_ns))
 
 
 def test_sizes_that_nobody_sends_do_not_wrap_around() -> None:
@@ -98,7 +98,19 @@ def test_a_row_is_a_piece_again() -> None:
     assert pieces.row_of(again) == pieces.row_of(piece)
     # Three messages of 2 ns at 10 ns: the two of them are 20 - 2 ns, one too many by 8 ns.
     assert piece.messages.best[-1] == 18
-    assert piece.broken == 1
+    assert piece.closer == 1
+
+
+def test_what_pieces_were_allowed_is_from_the_least_to_the_most() -> None:
+    early, late = (
+        replace(of([(at, 1)], 10), least_allowed_ns=n, most_allowed_ns=n) for at, n in ((5, 3), (9, 8))
+    )
+    unknown = of([(7, 1)], 10)
+    for order in ((early, unknown, late), (unknown, late, early)):
+        found = joined(joined(order[0], order[1], 10), order[2], 10)
+        assert (found.least_allowed_ns, found.most_allowed_ns) == (3, 8)
+    assert joined(unknown, unknown, 10).least_allowed_ns is None
+    assert pieces.piece_in(pieces.row_of(early)).least_allowed_ns == 3
 
 
 def sent(messages: list[tuple[int, int, int]]) -> list[pa.RecordBatch]:

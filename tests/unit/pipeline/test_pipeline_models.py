@@ -43,7 +43,9 @@ def point(rho_hz: float, sigma: float, **given: Any) -> dict[str, Any]:
         "offered": False,
         "min_sep_ns": None,
         "excess_ns": None,
-        "broken": 0,
+        "closer": 0,
+        "kept": None,
+        "complete": True,
         "count": 11,
         "largest_bytes": 64,
         "since_ns": 0,
@@ -61,7 +63,7 @@ def test_a_link_is_as_it_was_most_recently_if_that_can_be_said() -> None:
 
 
 def test_a_flow_has_its_points_in_order_and_each_of_its_offers_is_a_model() -> None:
-    offered = {"min_sep_ns": 10**8, "broken": 2}
+    offered = {"min_sep_ns": 10**8, "closer": 2, "kept": False}
     rows = [
         point(20.0, 1.5),
         point(10.0, 3.0),
@@ -72,18 +74,39 @@ def test_a_flow_has_its_points_in_order_and_each_of_its_offers_is_a_model() -> N
     plain, under_offer = models.envelopes(rows)
     assert [(one.rho_hz, one.sigma) for one in plain.points] == [(10.0, 3.0), (20.0, 1.5)]
     assert (plain.min_sep_ns, plain.excess_ns, plain.mean_hz) == (None, None, 10.0)
-    assert (under_offer.min_sep_ns, under_offer.excess_ns, under_offer.broken) == (10**8, 3 * 10**8, 2)
+    assert (under_offer.min_sep_ns, under_offer.excess_ns) == (10**8, 3 * 10**8)
+    assert (under_offer.closer, under_offer.kept) == (2, False)
     assert [(one.rho_hz, one.sigma) for one in under_offer.points] == [(10.0, 4.0), (14.0, 2.0)]
 
 
 def test_a_flow_that_keeps_its_offer_is_no_news() -> None:
-    kept = [point(10.0, 1.0, offered=True, min_sep_ns=10**8, excess_ns=0)]
-    broke = [point(10.0, 2.0, offered=True, min_sep_ns=10**8, excess_ns=5, broken=1)]
-    assert [models.is_news(models.envelope(rows)) for rows in (kept, broke, [point(1.0, 1.0)])] == [
-        False,
-        True,
-        True,
-    ]
+    said = (
+        ({"kept": True}, False),
+        ({"kept": True, "excess_ns": 5, "closer": 1}, False),
+        ({"kept": False, "excess_ns": 5, "closer": 1}, True),
+        ({"kept": None, "excess_ns": 5, "closer": 1}, True),
+    )
+    for given, is_news in said:
+        row = point(10.0, 2.0, offered=True, **{"min_sep_ns": 10**8, "excess_ns": 0, **given})
+        assert models.is_news(models.envelope([row])) is is_news, given
+    assert models.is_news(models.envelope([point(1.0, 1.0)]))
+
+
+def test_a_flow_of_which_records_are_missing_is_no_model() -> None:
+    gapped = [point(10.0, 3.0, complete=False), point(20.0, 1.5, complete=False)]
+    (whole,) = models.envelopes([*gapped, point(10.0, 3.0, publisher="scanner")])
+    assert whole.publisher == "scanner"
+
+
+def test_a_flow_goes_over_the_wire_as_it_always_did() -> None:
+    row = point(10.0, 2.0, offered=True, min_sep_ns=10**8, excess_ns=5, closer=3, kept=False)
+    payload = encode(models.envelope([row]))
+    assert b'"broken":3' in payload
+    assert decode(payload) == models.envelope([row])
+    # What an earlier pipeline says has no `kept`.
+    earlier = decode(payload.replace(b',"kept":false', b""))
+    assert isinstance(earlier, EnvelopeModel)
+    assert (earlier.closer, earlier.kept) == (3, None)
 
 
 def test_a_node_has_one_model_of_all_its_quanta() -> None:

@@ -109,8 +109,8 @@ def others() -> dict[str, Rows]:
         for who, mean, fits in (("station", 41_000.0, True), ("archive", 120_000.0, False))
     ]  # fmt: skip
     envelopes = [
-        {"run": "ward-3", "publisher": who, "topic": topic, **point, "min_sep_ns": 2 * MS, "broken": broken,
-         "count": 5_000, "since_ns": START, "until_ns": START + SECOND}
+        {"run": "ward-3", "publisher": who, "topic": topic, **point, "min_sep_ns": 2 * MS, "kept": not broken,
+         "closer": broken, "count": 5_000, "since_ns": START, "until_ns": START + SECOND}
         for topic, who, burst, broken in (
             ("ward/3/alarm", "monitor", 1, 0), ("ward/3/images", "scanner", 900, 48_211)
         )

@@ -192,6 +192,21 @@ def test_what_a_stream_left_out_is_not_called_running() -> None:
     assert provisos({"complete": True, "pending": 0}) == []
 
 
+def test_records_that_are_missing_are_said_with_what_follows() -> None:
+    dropped = {"sampling": 80, "ring": 1, "disk": 2}
+    sampled = {"a1": {"sampling": 5, "dropped": dropped}}
+    (said,) = provisos({"gaps": sampled})
+    assert said == (
+        "Of run a1 1 message in 5 was recorded and 3 records were dropped: counts and rates are of what was "
+        "recorded, bursts may have been larger, and no service times are known."
+    )
+    lost = {f"seed-{n}": {"sampling": 1, "dropped": {"ring": 1}} for n in range(5)}
+    (said,) = provisos({"gaps": lost})
+    assert "Of run seed-0 1 record was dropped; of run seed-1" in said
+    assert "; of 2 more runs not every record is there: counts" in said
+    assert provisos({"gaps": {}}) == []
+
+
 def test_a_bound_that_was_exceeded_is_said_also_if_the_promise_held() -> None:
     assert "later than the bound that was proved" in provisos({"proved_ratio": 1.01, "violations": 0})[0]
     assert provisos({"proved_ratio": 1.0}) == provisos({"proved_ratio": 1.5, "violations": 1}) == []
@@ -239,10 +254,34 @@ def test_a_promise_of_which_nothing_came_was_a_promise() -> None:
 def test_what_a_flow_offered_first_and_then_is_two_rows() -> None:
     common = {"run": "r", "publisher": "p", "topic": "t", "rho_hz": 10.0, "sigma_messages": 1.0}
     rows = [
-        {**common, "min_sep_ns": gap, "offered": True, "broken": broken, "count": messages}
-        for gap, broken, messages in ((10, 4, 30), (20, 3, 10))
+        {**common, "min_sep_ns": gap, "offered": True, "kept": kept, "closer": closer, "count": messages}
+        for gap, kept, closer, messages in ((10, True, 4, 30), (20, False, 3, 10))
     ]
-    assert [(flow["count"], flow["broken"]) for flow in models.bursts(rows)] == [(30, 4), (10, 3)]
+    found = models.bursts(rows)
+    assert [(flow["count"], flow["closer"], flow["kept"]) for flow in found] == [
+        (30, 4, True),
+        (10, 3, False),
+    ]
+
+
+def test_flows_that_broke_their_offer_come_before_those_that_sent_bursts_as_offered() -> None:
+    flows = [
+        {"run": "r", "publisher": who, "topic": "t", "min_sep_ns": gap, "kept": kept, "closer": closer}
+        for who, gap, kept, closer in (
+            ("calm", 10, True, 0),
+            ("bursty", 10, True, 900),
+            ("free", None, None, 0),
+            ("unknown", 10, None, 5),
+            ("greedy", 10, False, 2),
+            ("greedier", 10, False, 7),
+        )
+    ]
+    found = sorted(flows, key=models.broken_first)
+    order = ["greedier", "greedy", "unknown", "bursty", "calm", "free"]
+    assert [flow["publisher"] for flow in found] == order
+    said = [models.offer_kept(flow) for flow in found]
+    words = ["no", "no", "not known", "yes", "yes", "none made"]
+    assert all(word in markup for word, markup in zip(words, said, strict=True))
 
 
 def test_numbers_read_well() -> None:

@@ -223,6 +223,25 @@ def test_records_that_a_run_had_no_room_for_are_in_the_manifest(tmp_path: Path) 
     assert (dropped["rows"], dropped["reason"]) == (2, "ring")
 
 
+def test_facts_of_a_run_say_what_publishers_offer(tmp_path: Path) -> None:
+    send, offer = (
+        {"broker": "b", "topic": "t", "workload": Trace(at_ns=[1])},
+        Offer(rate="3/s", burst=4, jitter="5ns"),
+    )
+    scenario = Scenario(
+        until="1s",
+        brokers=[Broker(name="b")],
+        publishers=[Publisher(name="p", **send, offer=offer), Publisher(name="q", **send)],
+    )
+    run(scenario).write_trace(tmp_path)
+    facts = json.loads((tmp_path / "facts" / "b-sim.0-00000001.json").read_text())
+    (topic,) = facts["topics"]
+    keys = ("min_sep_ns", "burst", "jitter_ns")
+    told = {one["client"]: tuple(one.get(key) for key in keys) for one in topic["clients"]}
+    assert told == {"p": (333_333_333, 4, 5), "q": (None, None, None)}
+    assert facts["tolerance_ns"] == 0, "a simulated broker has none"
+
+
 def test_facts_of_a_run_are_those_of_its_processors(tmp_path: Path) -> None:
     scenario = Scenario(
         until="1s",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tracing import Source, Traced
+from tracing import MS, Source, Traced
 
 from giusto import _core, record
 from giusto.trace import Options, TraceWriter
@@ -169,6 +169,22 @@ def test_facts_that_held_long_ago_and_hold_still_are_not_old(tmp_path: Path) -> 
     traced.stop()
     assert len(list((tmp_path / "facts").iterdir())) == 1
     assert len(traced.files) == 1
+
+
+def test_files_that_go_for_their_age_are_in_the_manifest(tmp_path: Path) -> None:
+    earlier = Traced(tmp_path, run="earlier")
+    earlier.turn(3)
+    earlier.stop()
+    traced = Traced(tmp_path, max_age_ns=3_600_000 * MS, file_rows=2)
+    (old,) = traced.files
+    os.utime(tmp_path / "records" / old, ns=(MS, MS))
+    for _ in range(2):
+        traced.turn(2)
+    traced.stop()
+    removed = [line for line in traced.said if line["event"] == "removed"]
+    assert removed == [{"event": "removed", "name": old, "rows": 3, "reason": "age"}]
+    assert old not in traced.files
+    assert len(traced.files) == 2, "the others are young"
 
 
 def test_manifests_of_runs_of_which_nothing_is_left_do_not_pile_up(tmp_path: Path) -> None:

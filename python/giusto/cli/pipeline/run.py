@@ -193,10 +193,13 @@ def published(models: int) -> str:
 def tell(done: Result, *, as_json: bool) -> None:
     """What it came to."""
     from giusto.cli.pipeline.page import renewed
+    from giusto.pipeline.running import withheld
 
     page = renewed(done.out)
     if done.published is not None:
         say(published(done.published))
+        for line in withheld(done.verdict):
+            say(line)
     if as_json:
         print(json.dumps({**done.verdict.to_dict(), "out": str(done.out)}, ensure_ascii=False))
         return

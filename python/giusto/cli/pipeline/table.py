@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from giusto.pipeline.verdict import by_reason
+from giusto.pipeline.verdict import by_reason, missing
 from giusto.report.basis import unread
-from giusto.report.verdict import headline, missed, nearest
+from giusto.report.verdict import WITH_GAPS, headline, missed, nearest
 from giusto.report.wording import counted, were
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def rows(verdict: Verdict) -> list[tuple[str, str]]:
     ]
     if verdict.dropped:
         found.append(("dropped", by_reason(verdict.dropped)))
+    if verdict.gaps:
+        found.append(("gaps", f"{'; '.join(missing(verdict.gaps))}: {WITH_GAPS}"))
     if rest := unread(verdict.to_dict()):
         found.append(("not read", f"{were(rest, 'record')} written and not read: run it again to have them"))
     if not verdict.complete:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -118,7 +118,7 @@ class Intake:
     def files(self, names: Iterable[str]) -> tuple[RecordFile, ...]:
         """Files that were let in, under the names that they have here."""
         found = [(self.links / name, self.good[name]) for name in sorted(names)]
-        return tuple(RecordFile(path, file.rows, file.key, file.wall_offset_ns) for path, file in found)
+        return tuple(replace(file, path=path) for path, file in found)
 
     def bytes(self, names: Iterable[str]) -> int:
         """How large files are together."""
@@ -177,7 +177,9 @@ class Intake:
             self.marks[name] = entry.get("mark")
             return
         key = None if entry["key"] is None else (entry["key"][0], entry["key"][1], entry["key"][2])
-        self.good[name] = RecordFile(path, entry["rows"], key, entry["wall_offset_ns"])
+        self.good[name] = RecordFile(
+            path, entry["rows"], key, entry["wall_offset_ns"], entry.get("sampling", 1)
+        )
         self.bad.pop(name, None)
         groups = entry.get("groups")
         self.groups[name] = None if groups is None else grouped(name, groups)
@@ -189,7 +191,8 @@ def described(file: RecordFile | BadFile) -> dict[str, Any]:
     """A file as the journal has it."""
     if isinstance(file, BadFile):
         return {"rows": file.rows, "reason": file.reason, "detail": file.detail}
-    return {"rows": file.rows, "key": file.key, "wall_offset_ns": file.wall_offset_ns}
+    said = {"wall_offset_ns": file.wall_offset_ns, "sampling": file.sampling}
+    return {"rows": file.rows, "key": file.key, **said}
 
 
 def listed(groups: Groups) -> list[list[Any]]:

@@ -34,6 +34,7 @@ class Presentation:
     state: State
     facts: DataFrame | None
     window_ns: int
+    gaps: frozenset[str] = frozenset()
 
     def make(self, rows: Rows | None, intake: Intake) -> Counts:
         """Write all tables anew, of the parts and of `rows` that wait, and let them take their places.
@@ -58,7 +59,7 @@ class Presentation:
         if waiting is not None:
             sums.append(table.partial(waiting.inputs(self.facts, self.window_ns)))
         both = sums[0] if len(sums) == 1 else sums[0].unionByName(sums[1])
-        self.work.write(table.present(table.merge(both)), self.out.new(table.name), files=1)
+        self.work.write(table.shown(table.merge(both), self.gaps), self.out.new(table.name), files=1)
 
     def counts(self, waiting: Delivered | None, intake: Intake) -> Counts:
         """How many rows went where."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from giusto.errors import GiustoError, NotRetained
 from giusto.pipeline.judging import audited
-from giusto.pipeline.manifests import told
+from giusto.pipeline.manifests import Gap, gaps, told
 from giusto.pipeline.output import STREAM, VERDICT, Output
 from giusto.pipeline.progress import READING, Progress, Watch
 from giusto.pipeline.streaming.batches import FILE, Batches
@@ -187,7 +187,8 @@ class Stream:
         """Make the tables of all that was read, or of all that is settled."""
         with self.lock, batches.work.spending("presenting"):
             began_s = time.monotonic()
-            verdict = self.verdict(batches, self.tables(batches, with_waiting))
+            missing = gaps(self.records, batches.intake.good.values())
+            verdict = self.verdict(batches, self.tables(batches, with_waiting, frozenset(missing)), missing)
             self.out.keep_verdict(verdict.to_dict())
             self.presented_s = time.monotonic()
             self.took_s = self.presented_s - began_s
@@ -196,27 +197,28 @@ class Stream:
             self.shown(verdict)
         return verdict
 
-    def tables(self, batches: Batches, with_waiting: bool) -> Counts:
+    def tables(self, batches: Batches, with_waiting: bool, missing: frozenset[str]) -> Counts:
         """Make them, unless they are as they would be made."""
         state, facts = batches.state, batches.facts.frame()
-        known = len(batches.intake.bad), batches.facts.changes
+        known = len(batches.intake.bad), batches.facts.changes, len(missing)
         wanted = state.batch, state.forgotten, *known, int(with_waiting)
         if self.counts is None or self.presented != wanted:
             is_first = not (self.out.path / VERDICT).exists()
             self.tell(batches, "making the tables for the first time" if is_first else "presenting")
-            page = Presentation(batches.work, self.out, self.folder, state, facts, self.window_ns)
+            page = Presentation(batches.work, self.out, self.folder, state, facts, self.window_ns, missing)
             is_empty = not state.files and bool(state.parts)
             rows = batches.waiting() if with_waiting and not is_empty else None
             self.counts = page.make(rows, batches.intake)
             self.presented = wanted
         return self.counts
 
-    def verdict(self, batches: Batches, counts: Counts) -> Verdict:
+    def verdict(self, batches: Batches, counts: Counts, missing: dict[str, Gap]) -> Verdict:
         """What the tables come to."""
         return audited(
             self.out,
             counts,
             **told(self.records),
+            gaps=missing,
             state_bytes=batches.intake.bytes(batches.state.files),
             started=self.started.isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - self.started_s, 3),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from giusto.contract.offer import leeway_ns
 from giusto.pipeline.linking import literal
 from giusto.pipeline.tables.files import (
     COLUMNS,
@@ -49,7 +50,8 @@ REASON = "reason"
 FACTS = (
     "run string, node string, at_ns long, wall_offset_ns long, input string, output string, "
     "fragment_bytes long, topic string, weight double, cells_share double, quanta_share double, "
-    "guarded boolean, bound_ns long, client string, client_share double, flow_share double"
+    "guarded boolean, bound_ns long, client string, client_share double, flow_share double, "
+    "min_sep_ns long, allowed_ns long"
 )
 
 
@@ -223,23 +225,35 @@ def fact_rows(file: Path) -> list[tuple[Any, ...]]:
         names = (text(fact.get(name)) for name in ("run", "node", "input", "output"))
         run, node, *policies = names
         head = (run, node, at_ns, instant(fact.get(WALL)), *policies, instant(fact.get("fragment_bytes")))
-        rows = [row for topic in fact.get("topics") or [{}] for row in topic_rows(topic)]
+        tolerance_ns = instant(fact.get("tolerance_ns")) or 0
+        rows = [row for topic in fact.get("topics") or [{}] for row in topic_rows(topic, tolerance_ns)]
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
     return [(*head, *row) for row in rows]
 
 
-def topic_rows(topic: dict[str, Any]) -> list[tuple[Any, ...]]:
+def topic_rows(topic: dict[str, Any], tolerance_ns: int) -> list[tuple[Any, ...]]:
     """A topic with each of its clients; itself alone if it has none."""
     is_guarded = topic["guarded"] if isinstance(topic.get("guarded"), bool) else None
     shares = (number(topic.get(name)) for name in ("weight", "share", "quanta_share"))
     head = (text(topic.get("topic")), *shares, is_guarded, instant(topic.get("bound_ns")))
-    return [(*head, *client_row(client)) for client in topic.get("clients") or [{}]]
+    return [(*head, *client_row(client, tolerance_ns)) for client in topic.get("clients") or [{}]]
 
 
-def client_row(client: dict[str, Any]) -> tuple[Any, ...]:
-    """A client of a topic, and what it is allotted."""
-    return text(client.get("client")), number(client.get("share")), number(client.get("flow_share"))
+def client_row(client: dict[str, Any], tolerance_ns: int) -> tuple[Any, ...]:
+    """A client of a topic, what it is allotted, and what it offers."""
+    shares = (number(client.get(name)) for name in ("share", "flow_share"))
+    return text(client.get("client")), *shares, *offer_row(client, tolerance_ns)
+
+
+def offer_row(client: dict[str, Any], tolerance_ns: int) -> tuple[int | None, int | None]:
+    """The separation that a client offers, and by how much messages may be early beyond it."""
+    said = (instant(client.get(name)) for name in ("min_sep_ns", "burst", "jitter_ns"))
+    separation_ns, burst, jitter_ns = said
+    if separation_ns is None or burst is None or jitter_ns is None:
+        return None, None
+    early_ns = leeway_ns(separation_ns=separation_ns, burst=burst, jitter_ns=jitter_ns) + tolerance_ns
+    return separation_ns, max(0, min(early_ns, LATEST_NS))
 
 
 def number(value: Any) -> float | None:

@@ -62,17 +62,24 @@ class Excess(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Consecutive messages of one flow. It is `exact` unless pieces that overlap were put together."""
+    """Consecutive messages of one flow. It is `exact` unless pieces that overlap were put together.
+
+    `closer` counts messages that came sooner after the one before than the separation that was offered; an
+    offer may allow it. By how much messages may be early in all is from `least_allowed_ns` to
+    `most_allowed_ns`, depending on when, if it is known.
+    """
 
     count: int
     size_bytes: int
     first_ns: int
     last_ns: int
     largest_bytes: int
-    broken: int
+    closer: int
     exact: bool
     messages: Excess
     bytes: Excess
+    least_allowed_ns: int | None = None
+    most_allowed_ns: int | None = None
 
 
 def times(factors: Whole, number: int) -> Whole:
@@ -110,7 +117,7 @@ def piece_of(at_ns: Whole, size_bytes: Whole, min_sep_ns: int | None) -> Piece:
         first_ns=int(at_ns[0]),
         last_ns=int(at_ns[-1]),
         largest_bytes=int(size_bytes.max()),
-        broken=int((gaps < (min_sep_ns or 0)).sum()),
+        closer=int((gaps < (min_sep_ns or 0)).sum()),
         exact=True,
         messages=excess_of(since, np.ones(len(at_ns), np.int64), message_rates(min_sep_ns)),
         bytes=excess_of(since, size_bytes, BYTE_RATES),
@@ -137,11 +144,18 @@ def joined(one: Piece, other: Piece, min_sep_ns: int | None) -> Piece:
         first_ns=earlier.first_ns,
         last_ns=max(earlier.last_ns, later.last_ns),
         largest_bytes=max(earlier.largest_bytes, later.largest_bytes),
-        broken=earlier.broken + later.broken + (0 <= gap_ns < (min_sep_ns or 0)),
+        closer=earlier.closer + later.closer + (0 <= gap_ns < (min_sep_ns or 0)),
         exact=earlier.exact and later.exact and gap_ns >= 0,
         messages=messages,
         bytes=in_bytes,
+        least_allowed_ns=min(known(earlier.least_allowed_ns, later.least_allowed_ns), default=None),
+        most_allowed_ns=max(known(earlier.most_allowed_ns, later.most_allowed_ns), default=None),
     )
+
+
+def known(*values: int | None) -> list[int]:
+    """Those of them that there are."""
+    return [value for value in values if value is not None]
 
 
 def in_order(

@@ -57,12 +57,16 @@ LATER = frozenset({"subscription"})
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """A file that is read; `key` is its run, node and number, if it says them."""
+    """A file that is read; `key` is its run, node and number, if it says them.
+
+    It has one message in `sampling`.
+    """
 
     path: Path
     rows: int
     key: tuple[str, str, int] | None = None
     wall_offset_ns: int | None = None
+    sampling: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,10 @@ def looked_at(path: Path) -> RecordFile | BadFile:
     try:
         begins_well = MAGIC.startswith(head(path))
         with pq.ParquetFile(path) as file:
-            return judged(path, file.schema_arrow, file.metadata.num_rows)
+            schema, footer = file.schema_arrow, file.metadata
+            # Arrow's schema, where a file has one, hides what else the footer says.
+            said = {**(schema.metadata or {}), **(footer.metadata or {})}
+            return judged(path, schema.with_metadata(said), footer.num_rows)
     except UnicodeEncodeError:
         return BadFile(path, "unreadable", "its name is not UTF-8: rename it")
     except (pa.ArrowException, ValueError, OSError) as error:
@@ -161,7 +168,8 @@ def judged(path: Path, schema: pa.Schema, rows: int) -> RecordFile | BadFile:
     if problem is not None:
         return BadFile(path, "foreign", problem, rows)
     trace = said(metadata.get(TRACE_KEY))
-    return RecordFile(path, rows, file_key(trace), instant(trace.get("wall_offset_ns")))
+    sampling = max(1, whole(trace.get("sampling")) or 1)
+    return RecordFile(path, rows, file_key(trace), instant(trace.get("wall_offset_ns")), sampling)
 
 
 def column_problem(schema: pa.Schema) -> str | None:

@@ -24,11 +24,15 @@ SLICE_BITS = 30
 EXCESSES = ("messages", "bytes")
 SCHEMA = (
     "run string, publisher string, topic string, min_sep_ns long, count long, size_bytes long, "
-    "first_ns long, last_ns long, largest_bytes long, broken long, exact boolean, "
+    "first_ns long, last_ns long, largest_bytes long, closer long, exact boolean, "
+    "least_allowed_ns long, most_allowed_ns long, "
     "messages_best array<long>, messages_prefix array<long>, messages_suffix array<long>, "
     "bytes_best array<long>, bytes_prefix array<long>, bytes_suffix array<long>"
 )
-PLAIN = ("count", "size_bytes", "first_ns", "last_ns", "largest_bytes", "broken", "exact")
+PLAIN = (
+    *("count", "size_bytes", "first_ns", "last_ns", "largest_bytes", "closer", "exact"),
+    *("least_allowed_ns", "most_allowed_ns"),
+)
 
 
 class Flow(NamedTuple):

@@ -7,7 +7,7 @@ So both come to the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ class Inputs:
 
     `hops` are the good rows, each once, also those of messages that nobody was to get. `facts` is what
     records alone do not say (see `bronze.facts`), if it is known. `written` are the messages, if they were
-    written for several tables to read.
+    written for several tables to read. Of the runs in `gaps` records are missing.
     """
 
     deliveries: DataFrame
@@ -35,6 +35,7 @@ class Inputs:
     facts: DataFrame | None = None
     window_ns: int = WINDOW_NS
     written: DataFrame | None = None
+    gaps: frozenset[str] = frozenset()
 
     @property
     def messages(self) -> DataFrame:
@@ -51,16 +52,26 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Table:
-    """One gold table: `partial` makes sums, `merge` adds them, `present` makes of them what people read."""
+    """One gold table: `partial` makes sums, `merge` adds them, `present` makes of them what people read.
+
+    `with_gaps` takes back what cannot be said of runs of which records are missing, told which rows those
+    are. That is known only in the end, so it is no part of the sums.
+    """
 
     name: str
     partial: Callable[[Inputs], DataFrame]
     merge: Callable[[DataFrame], DataFrame]
     present: Callable[[DataFrame], DataFrame]
+    with_gaps: Callable[[DataFrame, Column], DataFrame] | None = None
 
     def of(self, inputs: Inputs) -> DataFrame:
         """The table of a whole batch."""
-        return self.present(self.partial(inputs))
+        return self.shown(self.partial(inputs), inputs.gaps)
+
+    def shown(self, merged: DataFrame, gaps: Collection[str]) -> DataFrame:
+        """What people read of merged sums, if records of some runs are missing."""
+        found = self.present(merged)
+        return found if self.with_gaps is None or not gaps else self.with_gaps(found, is_of(gaps))
 
 
 def slice_of() -> Column:
@@ -68,6 +79,13 @@ def slice_of() -> Column:
     from pyspark.sql import functions as fn
 
     return fn.expr(f"t_sent_ns div {SLICE_NS}")
+
+
+def is_of(runs: Collection[str]) -> Column:
+    """Whether a row is of one of these runs."""
+    from pyspark.sql import functions as fn
+
+    return fn.coalesce("run", fn.lit("")).isin(sorted(runs))
 
 
 def window_start(window_ns: int) -> Column:

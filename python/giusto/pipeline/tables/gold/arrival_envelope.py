@@ -1,8 +1,9 @@
-"""How bursty each flow was: the least σ for each ρ of a grid, exactly, and which offers were broken.
+"""How bursty each flow was: the least σ for each ρ of a grid, exactly, and which offers were kept.
 
 One row per flow and rate, in messages and in bytes, from the flow's mean rate to the first rate at which σ is
 one message; and one row at the rate that was offered. What counts is when messages were sent: that is what an
-offer is about.
+offer is about. An offer is kept if `excess_ns` is within what its burst, its jitter and the tolerance of the
+broker allow. If these were changed, and it was kept by some of them and not by others, nothing is said.
 """
 
 from __future__ import annotations
@@ -35,7 +36,24 @@ def partial(inputs: Inputs) -> DataFrame:
         .repartition("number")
         .sortWithinPartitions("place")
     )
-    return ordered.drop("number").mapInArrow(pieces.fold_messages, pieces.SCHEMA)
+    found = ordered.drop("number").mapInArrow(pieces.fold_messages, pieces.SCHEMA)
+    return found if inputs.facts is None else with_allowed(found, inputs.facts)
+
+
+def with_allowed(found: DataFrame, facts: DataFrame) -> DataFrame:
+    """By how much each flow was allowed to be early, the least and the most of what it offered."""
+    from pyspark.sql import functions as fn
+
+    known = (
+        facts.filter(fn.col("allowed_ns").isNotNull())
+        .groupBy(*(fn.col(name).alias(f"of_{name}") for name in ("run", "client", "topic", "min_sep_ns")))
+        .agg(fn.min("allowed_ns").alias("of_least_ns"), fn.max("allowed_ns").alias("of_most_ns"))
+    )
+    is_its = fn.col("run").eqNullSafe(fn.col("of_run")) & (fn.col("publisher") == fn.col("of_client"))
+    for name in ("topic", "min_sep_ns"):
+        is_its = is_its & (fn.col(name) == fn.col(f"of_{name}"))
+    said = {"least_allowed_ns": fn.col("of_least_ns"), "most_allowed_ns": fn.col("of_most_ns")}
+    return found.join(fn.broadcast(known), is_its, "left").withColumns(said).select(*found.columns)
 
 
 def flow_number() -> Column:
@@ -73,11 +91,33 @@ def present(merged: DataFrame) -> DataFrame:
         fn.when(is_messages, fn.col("point.sigma")).alias("sigma_messages"),
         fn.when(~is_messages, fn.col("point.sigma")).alias("sigma_bytes"),
         *("point.offered", "min_sep_ns", "point.excess_ns"),
-        *("broken", "count", "size_bytes", "largest_bytes"),
+        kept().alias("kept"),
+        *("closer", "count", "size_bytes", "largest_bytes"),
         fn.col("first_ns").alias("since_ns"),
         fn.col("last_ns").alias("until_ns"),
         "exact",
+        fn.lit(True).alias("complete"),
     )
+
+
+def with_gaps(found: DataFrame, is_gapped: Column) -> DataFrame:
+    """A message without a record may have been part of a larger burst: σ may be too small."""
+    from pyspark.sql import functions as fn
+
+    # An offer that was broken by what was seen was broken.
+    kept = fn.when(~(is_gapped & fn.col("kept")), fn.col("kept"))
+    exact = fn.col("exact") & ~is_gapped
+    return found.withColumns({"kept": kept, "exact": exact, "complete": ~is_gapped})
+
+
+def kept() -> Column:
+    """Whether what was offered was kept; null if there was no offer, or not all of it is known."""
+    from pyspark.sql import functions as fn
+
+    excess_ns = fn.element_at("messages_best", -1) - fn.col("min_sep_ns")
+    is_early = fn.col("exact") & (excess_ns > fn.col("most_allowed_ns"))
+    is_within = excess_ns <= fn.coalesce("least_allowed_ns", fn.lit(0))
+    return fn.when(is_within, True).when(is_early, False)
 
 
 def points(unit: str, a: int, grid: list[int], total: Column, one: Column) -> Column:
@@ -122,4 +162,4 @@ def point(unit: str, rho: Column, sigma: Column, excess_ns: Column | None = None
     )
 
 
-TABLE = Table("arrival_envelope", partial, merge, present)
+TABLE = Table("arrival_envelope", partial, merge, present, with_gaps)

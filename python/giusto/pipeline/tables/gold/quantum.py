@@ -127,4 +127,9 @@ def present(merged: DataFrame) -> DataFrame:
     )
 
 
-TABLE = Table("quantum", partial, merge, present)
+def with_gaps(found: DataFrame, is_gapped: Column) -> DataFrame:
+    """The next choice that is known of need not be the next one: nothing is said."""
+    return found.filter(~is_gapped)
+
+
+TABLE = Table("quantum", partial, merge, present, with_gaps)

@@ -3,7 +3,8 @@
 The parts add up to what was observed. `service_ns` is from when the last broker chose the message until it
 chose its next one, at most until the message was sent on; `egress_ns` is the rest until then.
 `network_in_ns` is all that passed outside of brokers before. Only messages of one slice are compared with
-each other, and only those that are recorded; a next one more than a second later is not looked for.
+each other; a next one more than a second later is not looked for. Where records of a run are missing, there
+is no `service_ns`, and `egress_ns` is all from when the message was chosen.
 """
 
 from __future__ import annotations
@@ -100,4 +101,13 @@ def present(merged: DataFrame) -> DataFrame:
     return merged
 
 
-TABLE = Table("violations", partial, merge, present)
+def with_gaps(found: DataFrame, is_gapped: Column) -> DataFrame:
+    """The next choice that is known of need not be the next one."""
+    from pyspark.sql import functions as fn
+
+    service = fn.coalesce("service_ns", fn.lit(0))
+    egress = fn.when(is_gapped, fn.col("egress_ns") + service).otherwise(fn.col("egress_ns"))
+    return found.withColumns({"egress_ns": egress, "service_ns": fn.when(~is_gapped, fn.col("service_ns"))})
+
+
+TABLE = Table("violations", partial, merge, present, with_gaps)
