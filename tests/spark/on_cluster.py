@@ -1,4 +1,4 @@
-"""A program that makes tables on a cluster, and asks its workers which giusto they have."""
+"""A program that asks the workers of a cluster which giusto they have, and has them read a topic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from giusto import pipeline
 from giusto.pipeline import session
 
 SETTINGS = {
@@ -27,21 +26,22 @@ def places(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"place": [_core.__file__]})
 
 
-def main(master: str, records: str, out: str) -> None:
-    """Print what workers said, and how many of them there were."""
-    done = pipeline.run(records, out, master=master, settings=SETTINGS)
-    spark = session.session(master)
+def main(master: str, url: str) -> None:
+    """Print what workers said, how many of them there were, and what they read of a topic."""
+    from giusto.pipeline.source import GiustoDataSource
+
+    spark = session.session(master, SETTINGS)
     found = spark.range(0, 8, 1, 8).mapInArrow(places, "place string").collect()
     workers = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
-    print(
-        json.dumps(
-            {
-                "places": sorted({row["place"] for row in found}),
-                "workers": workers,
-                "verdict": done.verdict.to_dict(),
-            }
-        )
-    )
+    spark.dataSource.register(GiustoDataSource)
+    topic = spark.read.format("giusto").options(url=url, topic="ward/3", partitions=4).load()
+    rows = topic.selectExpr("position", "cast(payload as string) as payload").collect()
+    said = {
+        "places": sorted({row["place"] for row in found}),
+        "workers": workers,
+        "rows": sorted((row["position"], row["payload"]) for row in rows),
+    }
+    print(json.dumps(said))
     session.stop()
 
 
