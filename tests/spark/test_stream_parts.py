@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,16 +10,30 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from records import frame
 
 from giusto.pipeline.streaming import settling
 from giusto.pipeline.streaming.facts import Facts
+from giusto.pipeline.streaming.going_on import FORMAT
 from giusto.pipeline.streaming.settling import write_together
+from giusto.pipeline.tables import silver
+from giusto.pipeline.tables.catalog import TABLES
+from giusto.pipeline.tables.table import Inputs
 from giusto.pipeline.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+COLUMNS_OF_FORMAT = (3, "a3b2537381bf52e1")
+
+
+def test_a_stream_of_parts_with_other_columns_has_another_format(spark: SparkSession) -> None:
+    made = silver.silver(frame(spark, []))
+    inputs = Inputs(made.deliveries, made.hops)
+    columns = [(table.name, table.partial(inputs).dtypes) for table in TABLES]
+    digest = hashlib.sha256(repr(columns).encode()).hexdigest()[:16]
+    assert (FORMAT, digest) == COLUMNS_OF_FORMAT, "a stream of before must not go on: raise FORMAT"
 
 
 def test_small_files_become_one_and_large_ones_are_linked(

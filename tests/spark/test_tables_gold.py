@@ -110,6 +110,17 @@ def test_a_contract_within_the_error_of_its_clocks_is_uncertain(inputs: Inputs) 
     assert (row["verdict"], row["uncertain"], row["violations"]) == ("uncertain", 1, 0)
 
 
+def test_what_was_promised_nothing_is_not_held_against_the_bound_that_was_proved(inputs: Inputs) -> None:
+    from pyspark.sql import functions as fn
+
+    # The slowest one waited while its topic came under contract.
+    is_drained = fn.col("sequence") == 3
+    rows = inputs.deliveries.withColumn("bound_ns", fn.when(~is_drained, fn.col("bound_ns")))
+    audit = table("contract_audit").of(Inputs(rows.filter("topic = 'alarm'"), inputs.hops, inputs.facts))
+    (row,) = plain(audit)
+    assert (row["largest_ns"], row["with_bound"], row["proved_ratio"]) == (75, 4, 55 / 40)
+
+
 def test_violations_are_listed_with_where_their_time_went(inputs: Inputs) -> None:
     parts = ("network_in_ns", "queue_ns", "service_ns", "egress_ns", "network_out_ns")
     listed = {row["sequence"]: row for row in shown(inputs, "violations")}

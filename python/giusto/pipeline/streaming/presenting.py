@@ -59,7 +59,8 @@ class Presentation:
         if waiting is not None:
             sums.append(table.partial(waiting.inputs(self.facts, self.window_ns)))
         both = sums[0] if len(sums) == 1 else sums[0].unionByName(sums[1])
-        self.work.write(table.shown(table.merge(both), self.gaps), self.out.new(table.name), files=1)
+        shown = table.shown(table.merge(both), self.facts, self.gaps)
+        self.work.write(shown, self.out.new(table.name), files=1)
 
     def counts(self, waiting: Delivered | None, intake: Intake) -> Counts:
         """How many rows went where."""

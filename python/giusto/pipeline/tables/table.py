@@ -54,8 +54,9 @@ class Inputs:
 class Table:
     """One gold table: `partial` makes sums, `merge` adds them, `present` makes of them what people read.
 
-    `with_gaps` takes back what cannot be said of runs of which records are missing, told which rows those
-    are. That is known only in the end, so it is no part of the sums.
+    What is known only in the end is no part of the sums. `with_facts` adds to merged sums what facts say of
+    them, if there are any. `with_gaps` takes back what cannot be said of runs of which records are missing,
+    told which rows those are.
     """
 
     name: str
@@ -63,14 +64,15 @@ class Table:
     merge: Callable[[DataFrame], DataFrame]
     present: Callable[[DataFrame], DataFrame]
     with_gaps: Callable[[DataFrame, Column], DataFrame] | None = None
+    with_facts: Callable[[DataFrame, DataFrame | None], DataFrame] | None = None
 
     def of(self, inputs: Inputs) -> DataFrame:
         """The table of a whole batch."""
-        return self.shown(self.partial(inputs), inputs.gaps)
+        return self.shown(self.partial(inputs), inputs.facts, inputs.gaps)
 
-    def shown(self, merged: DataFrame, gaps: Collection[str]) -> DataFrame:
-        """What people read of merged sums, if records of some runs are missing."""
-        found = self.present(merged)
+    def shown(self, merged: DataFrame, facts: DataFrame | None, gaps: Collection[str]) -> DataFrame:
+        """What people read of merged sums, with what is known in the end."""
+        found = self.present(merged if self.with_facts is None else self.with_facts(merged, facts))
         return found if self.with_gaps is None or not gaps else self.with_gaps(found, is_of(gaps))
 
 

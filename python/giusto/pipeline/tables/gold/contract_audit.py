@@ -6,7 +6,8 @@ later than its bound by no more than the clocks may be apart is uncertain, not a
 because it was too old misses its deadline like what came too late.
 
 `bound_ns` is what was promised. What the broker had proved for the topic, the largest of the run as far as
-its facts say, is `proved_ns`; `proved_ratio` is the longest delivery as a part of that.
+its facts say, is `proved_ns`; `proved_ratio` is the longest delivery that was promised something as a part
+of that. What waited while its topic came under contract has a deadline and no promise.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 GROUP = ("run", "topic", "publisher", "subscriber", "subscription")
 SUMS = ("deliveries", "with_bound", "violations", "uncertain", "misses", "lost")
-MOST = ("largest_ns", "bound_ns", "deadline_ns", "largest_ratio", "proved_ns")
+MOST = ("largest_ns", "promised_ns", "bound_ns", "deadline_ns", "largest_ratio")
 
 
 def is_violation() -> Column:
@@ -51,7 +52,7 @@ def partial(inputs: Inputs) -> DataFrame:
 
     latency, bound = fn.col("latency_ns"), fn.col("bound_ns")
     under = inputs.deliveries.filter(bound.isNotNull() | fn.col("deadline_ns").isNotNull())
-    found = under.groupBy(*GROUP).agg(
+    return under.groupBy(*GROUP).agg(
         fn.count("*").alias("deliveries"),
         fn.count("bound_ns").alias("with_bound"),
         fn.count_if(is_violation()).alias("violations"),
@@ -59,19 +60,19 @@ def partial(inputs: Inputs) -> DataFrame:
         fn.count_if(is_miss()).alias("misses"),
         fn.count_if(latency.isNull()).alias("lost"),
         fn.max(latency).alias("largest_ns"),
+        fn.max(fn.when(bound.isNotNull(), latency)).alias("promised_ns"),
         fn.max(bound).alias("bound_ns"),
         fn.max("deadline_ns").alias("deadline_ns"),
         fn.max(fn.when(bound > 0, latency / bound)).alias("largest_ratio"),
     )
-    return with_proved(found, inputs.facts)
 
 
-def with_proved(found: DataFrame, facts: DataFrame | None) -> DataFrame:
+def with_proved(merged: DataFrame, facts: DataFrame | None) -> DataFrame:
     """The largest bound that the facts know for the topic of each contract that has a promise."""
     from pyspark.sql import functions as fn
 
     if facts is None:
-        return found.withColumn("proved_ns", fn.lit(None).cast("long"))
+        return merged.withColumn("proved_ns", fn.lit(None).cast("long"))
     known = (
         facts.filter(fn.col("bound_ns").isNotNull())
         .groupBy(fn.col("run").alias("of_run"), fn.col("topic").alias("of_topic"))
@@ -79,7 +80,7 @@ def with_proved(found: DataFrame, facts: DataFrame | None) -> DataFrame:
     )
     is_same = fn.col("run").eqNullSafe(fn.col("of_run")) & (fn.col("topic") == fn.col("of_topic"))
     proved = fn.when(fn.col("with_bound") > 0, fn.col("of_ns")).alias("proved_ns")
-    return found.join(fn.broadcast(known), is_same, "left").select(*found.columns, proved)
+    return merged.join(fn.broadcast(known), is_same, "left").select(*merged.columns, proved)
 
 
 def merge(partials: DataFrame) -> DataFrame:
@@ -98,8 +99,8 @@ def present(merged: DataFrame) -> DataFrame:
     verdict = fn.when(fn.col("violations") > 0, "violated").when(fn.col("uncertain") > 0, "uncertain")
     # A deadline promises nothing, so nothing can have held.
     verdict = verdict.when(fn.col("with_bound") > 0, "held").otherwise("no bound")
-    ratio = fn.col("largest_ns") / fn.nullif("proved_ns", fn.lit(0))
-    return merged.withColumn("proved_ratio", ratio).withColumn("verdict", verdict)
+    ratio = fn.col("promised_ns") / fn.nullif("proved_ns", fn.lit(0))
+    return merged.withColumns({"proved_ratio": ratio, "verdict": verdict}).drop("promised_ns")
 
 
-TABLE = Table("contract_audit", partial, merge, present)
+TABLE = Table("contract_audit", partial, merge, present, with_facts=with_proved)

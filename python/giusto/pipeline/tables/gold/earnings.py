@@ -13,7 +13,8 @@ from giusto.pipeline.tables.table import Inputs, Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-GROUP = ("run", "node", "policy", "topic", "subscriber", "subscription")
+KEY = ("run", "node", "topic", "subscriber", "subscription")
+GROUP = (*KEY, "policy")
 TERMS = ("price", "penalty")
 
 
@@ -22,34 +23,31 @@ def partial(inputs: Inputs) -> DataFrame:
     from pyspark.sql import functions as fn
 
     worth = fn.col("price").isNotNull() | fn.col("penalty").isNotNull() | fn.col("deadline_ns").isNotNull()
-    counted = (
+    return (
         inputs.deliveries.filter(fn.col("subscriber").isNotNull() & worth)
-        .groupBy("run", "node", "topic", "subscriber", "subscription", *TERMS)
+        .groupBy(*KEY, *TERMS)
         .agg(fn.count("*").alias("ideal"), fn.count_if(fn.col("outcome") == "delivered").alias("valid"))
     )
-    return with_policy(counted, inputs.facts).select(*GROUP, *TERMS, "ideal", "valid")
 
 
-def with_policy(rows: DataFrame, facts: DataFrame | None) -> DataFrame:
+def with_policy(merged: DataFrame, facts: DataFrame | None) -> DataFrame:
     """The output policy of each node, as the last of its facts says."""
     from pyspark.sql import functions as fn
 
     if facts is None:
-        return rows.withColumn("policy", fn.lit(None).cast("string"))
+        return merged.withColumn("policy", fn.lit(None).cast("string"))
     known = facts.groupBy(fn.col("run").alias("of_run"), fn.col("node").alias("of_node")).agg(
         fn.max_by("output", "at_ns").alias("policy")
     )
     is_same = fn.col("run").eqNullSafe(fn.col("of_run")) & fn.col("node").eqNullSafe(fn.col("of_node"))
-    return rows.join(fn.broadcast(known), is_same, "left")
+    return merged.join(fn.broadcast(known), is_same, "left")
 
 
 def merge(partials: DataFrame) -> DataFrame:
     """Counts add up."""
     from pyspark.sql import functions as fn
 
-    return partials.groupBy(*GROUP, *TERMS).agg(
-        fn.sum("ideal").alias("ideal"), fn.sum("valid").alias("valid")
-    )
+    return partials.groupBy(*KEY, *TERMS).agg(fn.sum("ideal").alias("ideal"), fn.sum("valid").alias("valid"))
 
 
 def present(merged: DataFrame) -> DataFrame:
@@ -71,4 +69,4 @@ def present(merged: DataFrame) -> DataFrame:
     )
 
 
-TABLE = Table("earnings", partial, merge, present)
+TABLE = Table("earnings", partial, merge, present, with_facts=with_policy)
