@@ -33,7 +33,8 @@ STAGES = ("grouping", "settling", "bundling", "presenting")
 class Whole:
     """A run of the pipeline; of a stream also how long it took until all was read, and its largest state.
 
-    Of one that gets its files one by one also how many records had come and were not read, at most.
+    Of one that gets its files one by one also how many records had come and were not done with, at most: in
+    the first half of the time, and in the second. One that keeps up has no more of them later than before.
     """
 
     title: str
@@ -44,7 +45,7 @@ class Whole:
     pending_bytes: int = 0
     processor_s: float | None = None
     spent_s: Mapping[str, float] = field(default_factory=dict)
-    unread_rows: int | None = None
+    behind_rows: tuple[int, int] | None = None
 
     @property
     def idle_s(self) -> float:
@@ -96,13 +97,13 @@ class Looking:
     read_s: float | None = None
     pending_rows: int = 0
     pending_bytes: int = 0
-    unread_rows: int = 0
+    behind: list[tuple[float, int]] = field(default_factory=list)
     spent_s: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, progress: Progress) -> None:
         self.pending_rows = max(self.pending_rows, progress.pending_rows)
         self.pending_bytes = max(self.pending_bytes, progress.pending_bytes)
-        self.unread_rows = max(self.unread_rows, self.came() - progress.rows)
+        self.behind.append((self.watch.seconds, self.came() - progress.rows))
         self.spent_s = progress.spent_s
         if progress.rows >= self.rows and self.read_s is None:
             self.read_s = self.watch.seconds
@@ -120,7 +121,14 @@ def paced(records: Path, out: Path, files: Sequence[Path], file_rows: int, rate_
     with coming(records, files, file_rows / rate_hz) as came:
         looking = Looking(len(files) * file_rows, lambda: len(came) * file_rows)
         found = streamed(title, records, out, looking)
-    return replace(found, unread_rows=looking.unread_rows)
+    return replace(found, behind_rows=halves(looking.behind))
+
+
+def halves(series: Sequence[tuple[float, int]]) -> tuple[int, int]:
+    """The largest of what was seen until the middle of the time, and of what was seen since."""
+    middle_s = series[-1][0] / 2
+    early, late = ([rows for at_s, rows in series if (at_s < middle_s) is first] for first in (True, False))
+    return max(early, default=0), max(late)
 
 
 @contextmanager

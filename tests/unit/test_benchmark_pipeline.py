@@ -32,7 +32,8 @@ def figures() -> Figures:
         "letting in": 9,
     }
     stream = Whole("stream", 10 * MILLION, 100.0, 90.0, 7, 3_000_000, 150.0, spent_s)
-    paced = Whole("stream, 300,000 come in a second", 30 * MILLION, 100.0, 99.0, unread_rows=1_500_000)
+    behind = (3 * MILLION, MILLION)
+    paced = Whole("stream, 300,000 come in a second", 30 * MILLION, 100.0, 99.0, behind_rows=behind)
     wholes = [Whole("batch", 20 * MILLION, 100.0), stream, paced]
     ends = [Took(SPARK, ENDS, 5 * MILLION, 5.0), Took(DUCKDB, ENDS, 5 * MILLION, 2.0)]
     return Figures(took, wholes, [0.01, 0.02, 0.03], ends=ends)
@@ -44,9 +45,9 @@ def test_aims_are_reached_by_ratios_at_the_largest_size_that_both_were_measured_
     assert rows[f"deliveries: {at} 20 million records"] == ["≤ 5", "4", "yes"]
     assert rows[f"losses: {at} 20 million records"] == ["≤ 5", "6", "**no**"]
     assert rows[f"arrival_envelope: {at} 1 million records"] == ["≤ 5", "4", "yes"]
-    assert rows["stream: with every table, records/s"] == ["≥ 200,000", "100,000", "**no**"]
-    paced = rows["stream, 300,000 come in a second: with every table, records/s"]
-    assert paced == ["≥ 200,000", "300,000", "yes"]
+    assert rows["stream with every table, records/s"] == ["≥ 200,000", "100,000", "**no**"]
+    title = "stream, 300,000 come in a second: behind in the second half of the time against the first"
+    assert rows[title] == ["≤ 1", "0.333", "yes"]
 
 
 def test_an_aim_that_was_not_measured_is_said_to_be_so() -> None:
@@ -66,8 +67,8 @@ def test_the_page_has_every_table_and_no_figure_where_there_is_none(figures: Fig
     for table in GOLD:
         assert f"| {table} |" in text
     assert "| arrival_envelope | 4 |  |  | 5 |  |  |" in text
-    assert "| stream | 10,000,000 | 100 | 100,000 | 15 | 90 | 7 | 3 |  |" in text
-    assert "| 30,000,000 | 100 | 300,000 |  | 99 | 0 | 0 | 1,500,000 |" in text
+    assert "| stream | 10,000,000 | 100 | 100,000 | 15 | 90 | 7 | 3 |  |  |" in text
+    assert "| 30,000,000 | 100 | 300,000 |  | 99 | 0 | 0 | 3,000,000 | 1,000,000 |" in text
     assert "| settling | 60 | 60 % |\n| settling losses | 70 | 70 % |\n| presenting | 20 | 20 % |" in text
     assert "| between stages | 10 | 10 % |" in text
     assert "letting in" not in text

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Spark leaves out files that are a week older than the newest, unless told otherwise.
 ANY_AGE = "36500d"
 # Presenting takes at most this part of the time, and that much while the stream is behind.
-PRESENTING, PRESENTING_BEHIND = 0.25, 0.05
+PRESENTING, PRESENTING_BEHIND = 0.15, 0.05
 
 
 class Ending(Exception):
