@@ -56,11 +56,11 @@ def quiet_callbacks() -> Iterator[None]:
 
 
 def has_more_to_read(unread_rows: int, pending_rows: int) -> bool:
-    """Whether a stream is behind: more rows are to be read than wait to be settled.
+    """Whether a stream is behind: of the rows of some seconds, which wait, a quarter is yet to be read.
 
     Who presents rows that wait works on them twice. That is for a stream that keeps up: of it few are unread.
     """
-    return unread_rows > pending_rows
+    return 4 * unread_rows > pending_rows
 
 
 @dataclass(slots=True)
