@@ -79,6 +79,14 @@ def test_records_are_kept_in_the_one_schema(tmp_path: Path, name: str) -> None:
     assert err == f"wrote {path}: {records.num_rows:,} records\n"
 
 
+def test_each_link_that_was_crossed_leaves_a_record_if_that_is_asked_for(tmp_path: Path) -> None:
+    for name, words in (("ends", []), ("hops", ["--hops"])):
+        assert run(WARDS, "--until", "1s", "--records", tmp_path / f"{name}.parquet", *words)[0] == 0
+    ends, hops = (record.read(tmp_path / f"{name}.parquet")["node"].to_pylist() for name in ("ends", "hops"))
+    assert not any("->" in node for node in ends)
+    assert sum("hub->station" in node for node in hops) > 50
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -88,6 +96,7 @@ def test_records_are_kept_in_the_one_schema(tmp_path: Path, name: str) -> None:
             ["absent.toml", "--records", "/absent/x.parquet"],
             "giusto: --records = /absent/x.parquet: expected a file that can be written, in a folder that",
         ),
+        ([WARDS, "--hops"], "giusto: --hops = given: expected --records PATH beside it, to keep them"),
         ([WARDS, "--until", "soon"], "giusto: --until = soon: expected a duration with its unit"),
         ([WARDS, "--seed", "-1"], "giusto: --seed = -1: expected"),
     ],

@@ -51,7 +51,8 @@ def told(found: Summary) -> Iterator[str]:
     """Line by line."""
     from giusto.contract.duration import show_ns
 
-    yield f"{found.records:,} records in {found.files:,} files, {found.bytes:,} bytes"
+    files = f"{found.files:,} file{'' if found.files == 1 else 's'}"
+    yield f"{found.records:,} records in {files}, {found.bytes:,} bytes"
     if found.first_ns is not None and found.last_ns is not None:
         yield f"span      {show_ns(found.last_ns - found.first_ns)}"
     yield from _line("outcomes", found.outcomes)

@@ -31,7 +31,7 @@ def report(
 ) -> None:
     """Write the verdict on a run, with its contracts, latencies, shares and losses, as one HTML file.
 
-    The file needs nothing else: no network, no script, no Spark. The path of it is printed.
+    The file needs nothing else: no network, no Spark. The path of it is printed.
     """
     from giusto.report import write
 

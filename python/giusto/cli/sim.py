@@ -26,6 +26,7 @@ Examples:
   giusto sim network.toml
   giusto sim network.toml --seed 7 --until 10min
   giusto sim network.toml --records records.parquet
+  giusto sim network.toml --records trace --hops
   giusto sim network.toml --json | jq .success_rate"""
 
 COUNTS = ("ideal", "delivered")
@@ -51,6 +52,10 @@ def sim(
             "--records", metavar="PATH", help="Keep the records: a trace folder, FILE.parquet or FILE.arrow."
         ),
     ] = None,
+    hops: Annotated[
+        bool,
+        typer.Option("--hops", help="Also a record of each link that was crossed, for link_model."),
+    ] = False,
     json_output: Json = False,
 ) -> None:
     """Run a scenario with the broker's own schedulers, and show what became of the messages of each topic.
@@ -63,10 +68,13 @@ def sim(
 
     if records is not None:
         require_writable(records)
+    elif hops:
+        raise InvalidInput("--hops", "given", "--records PATH beside it, to keep them")
     end = None if until is None else f"{duration_ns(until, '--until', least_ns=1)}ns"
     described = Scenario.read(scenario)
     with waiting(f"simulating {scenario.name}"):
-        made = run(described, seed, until=end, records="deliveries" if has_arrow() else "none")
+        kept = "hops" if hops else "deliveries"
+        made = run(described, seed, until=end, records=kept if has_arrow() else "none")
     if made.counters["records_dropped"]:
         say(incomplete(made))
     if made.counters["unfinished"]:

@@ -49,7 +49,7 @@ def read(
 def files(path: str | Path) -> list[Path]:
     """The files that hold the records of a trace folder, of a folder or of a file, by name."""
     where = Path(path)
-    if where.is_file():
+    if where.is_file() or (where.is_symlink() and not where.exists()):
         return [where]
     if not where.is_dir():
         raise InvalidInput("path", path, "a trace folder, a folder of Parquet files, or a file that exists")
@@ -80,7 +80,7 @@ def _table(file: Path, wanted: pa.Schema, unread: list[Unread] | None) -> pa.Tab
     except InvalidInput as error:
         if unread is None:
             raise
-        unread.append(Unread(file, f"{error.field} = {error.value}: {error.expected}"))
+        unread.append(Unread(file, f"{str(error.value).rstrip('.')}: expected {error.expected}"))
         return None
 
 

@@ -14,6 +14,7 @@ COLUMNS = (
     "earning", "ideal_earning", "success_rate",
 )  # fmt: skip
 MOST = 40
+ENDED = "A row is of the broker where deliveries ended: what was lost on the way stands where it was lost."
 
 
 def section(rows: list[Row]) -> Markup:
@@ -33,7 +34,9 @@ def section(rows: list[Row]) -> Markup:
         Column("at most", lambda row: number(row["ideal_earning"]), ideal),
         Column("success", success, lambda row: row["success_rate"] or 0, wide=True),
     ]
-    return joined([total(rows), more, table(columns, shown, "Earnings, those that lost most first")])
+    about = [paragraph(ENDED, class_="about")] if len({row["node"] for row in rows}) > 1 else []
+    caption = "Earnings, those that lost most first"
+    return joined([total(rows), *about, more, table(columns, shown, caption)])
 
 
 def policy(rows: list[Row]) -> list[Column]:

@@ -129,8 +129,8 @@ def course(series: Series) -> Markup:
     """p50, p99 and the longest of each window, on a logarithmic scale."""
     found = points(series)
     right = WIDTH - RIGHT - NAMES_WIDE
-    start_ns = found[0].start_ns
-    x = Linear(0, max(1, found[-1].start_ns - start_ns), LEFT + 4, right)
+    start_ns, end_ns = series.span_ns
+    x = Linear(0, max(1, end_ns - start_ns), LEFT + 4, right)
     values = [value for point in found for value in (point.p50_ns, point.max_ns)]
     values += [mark.value for mark in marks(series.row)]
     top = 18 if marks(series.row) else 6  # room for a name above the highest mark

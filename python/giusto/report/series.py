@@ -22,10 +22,11 @@ MOST_POINTS = 100
 
 @dataclass(frozen=True)
 class Series:
-    """The latencies of one subscription on one topic."""
+    """The latencies of one subscription on one topic; `span_ns` is when windows of its run begin."""
 
     row: Row
     windows: tuple[Row, ...]
+    span_ns: tuple[int, int]
 
     @property
     def histogram(self) -> Counter[int]:
@@ -58,7 +59,15 @@ def chosen(
         bound_ns = (proved or {}).get((row["run"], row["topic"]))
         row["proved_ns"] = bound_ns if row["bound_ns"] else None
     found = sorted(rows, key=badness)[:most]
-    return [Series(row, windows(table, row)) for row in found], len(rows)
+    span_ns = spans(table)
+    return [Series(row, windows(table, row), span_ns[row["run"]]) for row in found], len(rows)
+
+
+def spans(table: pa.Table) -> dict[str | None, tuple[int, int]]:
+    """When the first and the last window of each run begin."""
+    start = "window_start_ns"
+    grouped = table.group_by("run").aggregate([(start, "min"), (start, "max")]).to_pylist()
+    return {row["run"]: (row[f"{start}_min"], row[f"{start}_max"]) for row in grouped}
 
 
 def badness(row: Row) -> tuple[Any, ...]:

@@ -23,6 +23,10 @@ COLUMNS = (
 )  # fmt: skip
 CLASSES = {True: "under contract", False: "the rest", None: "not known"}
 MOST = 40
+ENDED = (
+    " Only what left a record at a broker counts: in a simulated network, unless hops were recorded, that is "
+    "what ended there."
+)
 NEAR = 1e-9
 """Parts that add up to a whole do so up to this."""
 
@@ -62,7 +66,8 @@ def section(rows: list[Row]) -> Markup:
     about = paragraph(
         "Shares are of all quanta that the broker served of the same class: what is under contract comes "
         "before the rest. The tick is what was allotted. A flow that had nothing waiting may get less than "
-        "that, and what it leaves goes to others; a flow that waited should reach its tick.",
+        "that, and what it leaves goes to others; a flow that waited should reach its tick."
+        + (ENDED if len({row["node"] for row in rows}) > 1 else ""),
         class_="about",
     )
     flows = listed(FLOW, summed(rows, FLOW), "Flows that waited and got least first")

@@ -54,9 +54,11 @@ def _add_file(found: Summary, file: Path) -> None:
 
     unread = len(found.unread)
     table = record.read(file, _COLUMNS, unread=found.unread)
+    if len(found.unread) > unread:
+        return
     found.files += 1
     found.bytes += file.stat().st_size
-    if len(found.unread) > unread or not table.num_rows:
+    if not table.num_rows:
         return
     found.records += table.num_rows
     for names, column in ((found.runs, "run"), (found.nodes, "node")):

@@ -54,6 +54,7 @@ def test_a_healthy_machine_has_nothing_to_complain_of() -> None:
     ("changes", "what", "level", "advice"),
     [
         ({"python": (3, 10, 1)}, "Python", Level.FAIL, "3.11"),
+        ({"spark": "Java is missing: install Java 17"}, "Spark", Level.NOTE, "install Java 17"),
         ({"profile": None, "stale": "it cannot be loaded"}, "native core", Level.FAIL, "make build"),
         ({"stale": "other sources"}, "native core", Level.WARN, "make build"),
         ({"profile": "debug"}, "native core", Level.WARN, "release"),

@@ -80,7 +80,7 @@ def test_many_windows_become_few_points_that_lose_no_peak() -> None:
     few = points(found[0], most=7)
     assert len(few) == 7
     assert max(point.max_ns for point in few) == found[0].row["max_ns"]
-    whole = points(Series(found[0].row, found[0].windows), most=1)[0]
+    whole = points(Series(found[0].row, found[0].windows, found[0].span_ns), most=1)[0]
     assert whole.p99_ns == pytest.approx(quantile(found[0].histogram, (99, 100)))
 
 

@@ -62,8 +62,12 @@ def test_the_command_prints_it_and_fails_if_a_file_cannot_be_read(folder: Path) 
     assert "outcomes  delivered 2, late 2" in said.stdout
     assert "dropped   ring 3" in said.stdout
     (folder / "records" / "bad.parquet").write_bytes(b"PAR1")
+    (folder / "records" / "broken.parquet").symlink_to("nowhere.parquet")
     said = CliRunner().invoke(app, ["records", str(folder), "--json"])
     assert said.exit_code == 1
     fields = json.loads(said.stdout)
-    assert (fields["records"], fields["files"]) == (4, 3)
-    assert [Path(path).name for path in fields["unread"]] == ["bad.parquet"]
+    assert (fields["records"], fields["files"]) == (4, 2)
+    assert [Path(path).name for path in fields["unread"]] == ["bad.parquet", "broken.parquet"]
+    for path, reason in fields["unread"].items():
+        assert reason.endswith(": expected a whole file of records")
+        assert f"{path} = " not in reason

@@ -214,6 +214,15 @@ def ports(facts: Facts) -> Iterator[Finding]:
             yield Finding(what, Level.WARN, state, "choose another address with --listen")
 
 
+def spark(facts: Facts) -> Iterator[Finding]:
+    """What the pipeline runs on; the bus does without."""
+    if facts.spark is None:
+        yield Finding("Spark", Level.OK, "Java and PySpark, for the pipeline")
+    else:
+        lack, _, advice = facts.spark.partition(": ")
+        yield Finding("Spark", Level.NOTE, f"{lack}; only the pipeline needs it", advice)
+
+
 CHECKS: list[Callable[[Facts], Iterator[Finding]]] = [
     python,
     native_core,
@@ -228,6 +237,7 @@ CHECKS: list[Callable[[Facts], Iterator[Finding]]] = [
     frequency,
     datagrams,
     ports,
+    spark,
 ]
 
 

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from giusto.errors import InvalidInput
+from giusto.errors import InvalidInput, NotInstalled
 
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0")
 CPUS = Path("/sys/devices/system/cpu")
@@ -44,6 +44,7 @@ class Facts:
     realtime_share: float | None
     receive_buffer_bytes: int | None
     ports: dict[str, str]
+    spark: str | None = None
 
 
 def collect(ports: list[str]) -> Facts:
@@ -67,7 +68,19 @@ def collect(ports: list[str]) -> Facts:
         realtime_share=realtime_share(),
         receive_buffer_bytes=whole(text(Path("/proc/sys/net/core/rmem_max"))),
         ports={port: port_state(port) for port in ports},
+        spark=missing_for_spark(),
     )
+
+
+def missing_for_spark() -> str | None:
+    """What the pipeline lacks, with what to do about it, if it lacks something."""
+    from giusto.pipeline.prerequisites import require_spark
+
+    try:
+        require_spark()
+    except NotInstalled as error:
+        return str(error)
+    return None
 
 
 LIMITS = {
